@@ -1,0 +1,153 @@
+"""Parts by name: a registry imports its own folder, so a new file is a new part with no other edit.
+
+The constructor signature of a part is its configuration, and the docstring of its file names its paper.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from mirrormask.core.errors import MirrormaskError, did_you_mean
+
+T = TypeVar("T")
+Factory = TypeVar("Factory", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Part(Generic[T]):
+    """One registered part: its name, what builds it, and where it comes from."""
+
+    kind: str
+    name: str
+    build: Callable[..., T]
+    paper: str
+    summary: str
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the part's parameters with their defaults, in order."""
+        signature = inspect.signature(self.build)
+        return {n: None if p.default is p.empty else p.default for n, p in signature.parameters.items()}
+
+
+class Registry(Generic[T]):
+    """The parts of one kind, found in one package.
+
+    Args:
+        kind: what a part is called in messages, such as "objective".
+        package: the package whose modules register the parts.
+    """
+
+    def __init__(self, kind: str, package: str) -> None:
+        self.kind = kind
+        self.package = package
+        self._parts: dict[str, Part[T]] = {}
+        self._loaded = False
+
+    def register(self, name: str) -> Callable[[Factory], Factory]:
+        """Register a class or function under `name`; its module's docstring must have a `Paper:` line."""
+
+        def add(factory: Factory) -> Factory:
+            module = inspect.getmodule(factory)
+            paper = _line_after("Paper:", inspect.getdoc(factory) or "") or _line_after(
+                "Paper:", (module and inspect.getdoc(module)) or ""
+            )
+            if not paper:
+                raise TypeError(f"{factory.__module__}: the docstring needs a 'Paper:' line for {name!r}.")
+            if name in self._parts:
+                raise TypeError(f"{self.kind} {name!r} is registered twice.")
+            summary = (inspect.getdoc(factory) or "").split("\n", 1)[0]
+            self._parts[name] = Part(self.kind, name, factory, paper, summary)
+            return factory
+
+        return add
+
+    def __iter__(self) -> Iterator[Part[T]]:
+        self._load()
+        return iter(sorted(self._parts.values(), key=lambda part: part.name))
+
+    def names(self) -> list[str]:
+        """Return every name, sorted."""
+        return [part.name for part in self]
+
+    def __getitem__(self, name: str) -> Part[T]:
+        self._load()
+        if name not in self._parts:
+            known = ", ".join(self.names()) or "none"
+            raise MirrormaskError(
+                f"There is no {self.kind} {name!r}.{did_you_mean(name, self.names())} Known: {known}."
+            )
+        return self._parts[name]
+
+    def check(self, name: str, parameters: Mapping[str, Any]) -> list[str]:
+        """Return every problem with building `name` from `parameters`, without building it."""
+        try:
+            known = self[name].parameters
+        except MirrormaskError as error:
+            return [str(error)]
+        return [
+            f"{self.kind} {name!r} has no parameter {key!r}.{did_you_mean(key, known)} It takes: "
+            f"{', '.join(known) or 'none'}."
+            for key in parameters
+            if key not in known
+        ]
+
+    def build(self, name: str, **parameters: Any) -> T:
+        """Build the part `name`; an unknown parameter is an error that names the known ones."""
+        problems = self.check(name, parameters)
+        if problems:
+            raise MirrormaskError(" ".join(problems))
+        return self[name].build(**parameters)
+
+    def _load(self) -> None:
+        if not self._loaded:
+            self._loaded = True
+            package = importlib.import_module(self.package)
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{self.package}.{module.name}")
+
+
+def _line_after(mark: str, text: str) -> str:
+    """Return what follows `mark` up to the end of its sentence block (one or more indented lines)."""
+    lines = text.splitlines()
+    for index, line in enumerate(lines):
+        if line.strip().startswith(mark):
+            taken = [line.strip()[len(mark) :].strip()]
+            for more in lines[index + 1 :]:
+                if not more.strip() or not more.startswith(" "):
+                    break
+                taken.append(more.strip())
+            return " ".join(taken)
+    return ""
+
+
+def configuration(part: Any) -> dict[str, Any]:
+    """Return a built part's name and parameters, read back from the object by its constructor's signature.
+
+    Example:
+        >>> class Add:
+        ...     def __init__(self, amount: int = 1):
+        ...         self.amount = amount
+        >>> configuration(Add(3))
+        {'type': 'Add', 'amount': 3}
+    """
+    found: dict[str, Any] = {"type": type(part).__name__}
+    for name in inspect.signature(type(part).__init__).parameters:
+        if name != "self" and hasattr(part, name):
+            value = getattr(part, name)
+            if isinstance(value, (list, tuple)):
+                found[name] = [_plain(item) for item in value]
+            else:
+                found[name] = _plain(value)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    return configuration(value)

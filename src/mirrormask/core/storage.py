@@ -1,0 +1,89 @@
+"""Files that are either whole or absent: written beside, synced, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mirrormask.core.errors import TrainingError
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path | str, mode: str = "w") -> Iterator[Any]:
+    """Open a file that replaces `path` only once it has been written whole."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, mode, encoding=None if "b" in mode else "utf-8") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        raise _explained(error, path) from error
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path | str) -> Iterator[Path]:
+    """Fill a folder that replaces `path` only once it is complete; the old one survives any failure."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    old = path.with_name(f".{path.name}.old")
+    try:
+        yield temporary
+        for file in temporary.rglob("*"):
+            if file.is_file():
+                with file.open("rb") as stream:
+                    os.fsync(stream.fileno())
+        temporary.chmod(0o755)
+        shutil.rmtree(old, ignore_errors=True)
+        if path.exists():
+            path.rename(old)
+        temporary.rename(path)
+        shutil.rmtree(old, ignore_errors=True)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if not path.exists() and old.exists():
+            old.rename(path)
+        raise _explained(error, path) from error
+
+
+def write_json(path: Path | str, content: Any) -> None:
+    """Write JSON atomically, with sorted-free stable layout and a final newline."""
+    with atomic_file(path) as stream:
+        json.dump(content, stream, indent=2, ensure_ascii=False, default=str)
+        stream.write("\n")
+
+
+def read_json(path: Path | str) -> Any:
+    """Read JSON written by `write_json`."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def append_json(path: Path | str, row: dict[str, Any]) -> None:
+    """Append one line of JSON."""
+    with Path(path).open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _explained(error: BaseException, path: Path) -> BaseException:
+    text = str(error)
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if full or "No space left" in text or "os error 28" in text:
+        return TrainingError(
+            f"The disk is full: {path} could not be written and what was there before is untouched. "
+            "Free some space, then repeat the command with --resume."
+        )
+    return error

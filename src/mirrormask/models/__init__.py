@@ -1,0 +1,1 @@
+"""The encoder, its poolings, the masked language model, and bulk passes over both."""
