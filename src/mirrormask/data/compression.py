@@ -76,8 +76,10 @@ def open_bytes(path: Path | str) -> BinaryIO:
             compression = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "")
             if not compression:
                 return cast(BinaryIO, plain)
-            if isinstance(source, Path):
+            if isinstance(source, Path) and source.is_file():
                 plain.close()  # opened again by its path, so that closing the reader closes the file
+            else:
+                source = plain  # a pipe can be opened only once
         # A buffer of our own: the readers of gzip, bz2 and lzma find lines in Python, this one in C.
         return cast(BinaryIO, io.BufferedReader(_OPENERS[compression](source), _BUFFER))
     except OSError as error:
