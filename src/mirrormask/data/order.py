@@ -1,0 +1,76 @@
+"""A random order of any number of rows without a list of them: a small cipher over the row numbers.
+
+Paper: Black & Rogaway 2002, "Ciphers with Arbitrary Finite Domains", method "generalized Feistel" with cycle walking.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mirrormask.core.errors import at_least
+from mirrormask.core.seeding import derive
+
+_ROUNDS = 12
+
+
+class ShuffledOrder:
+    """A permutation of range(n), the same for the same seed, in constant memory and with random access.
+
+    A row number is written as two digits (left, right) in bases whose product is barely n or more; each round adds a
+    keyed hash of one digit to the other, which can be undone and so loses no number. A result of n or more is sent
+    through again until it falls into the range.
+
+    Args:
+        n: how many rows.
+        seed: which permutation.
+
+    Example:
+        >>> order = ShuffledOrder(5, seed=1)
+        >>> sorted(order[i] for i in range(5))
+        [0, 1, 2, 3, 4]
+    """
+
+    def __init__(self, n: int, seed: int) -> None:
+        self.n = at_least("n", n, 1, of="an order")
+        self.seed = seed
+        side = math.isqrt(n - 1) + 1
+        self._left, self._right = np.uint64(side), np.uint64(-(-n // side))
+        self._keys = [np.uint64(derive(seed, "order", turn)) for turn in range(_ROUNDS)]
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, index: int) -> int:
+        if not 0 <= index < self.n:
+            raise IndexError(f"an order of {self.n} rows has no place {index}")
+        return int(self.take(index, index + 1)[0])
+
+    def take(self, start: int, stop: int) -> NDArray[np.int64]:
+        """Return the rows at places `start` to `stop`."""
+        rows = self._once(np.arange(start, min(stop, self.n), dtype=np.uint64))
+        while (outside := rows >= self.n).any():
+            rows[outside] = self._once(rows[outside])
+        return rows.astype(np.int64)
+
+    def _once(self, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        left, right = np.divmod(rows, self._right)
+        for turn, key in enumerate(self._keys):
+            if turn % 2:
+                right = (right + _mixed(left, key)) % self._right
+            else:
+                left = (left + _mixed(right, key)) % self._left
+        return left * self._right + right
+
+
+def _mixed(digits: NDArray[np.uint64], key: np.uint64) -> NDArray[np.uint64]:
+    """Return a hash of each digit, short of 2**63 so that adding a digit cannot overflow (SplitMix64's finalizer)."""
+    mixed = (digits + key) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed >> np.uint64(1)
