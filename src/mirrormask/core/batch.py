@@ -77,12 +77,11 @@ class Step:
 
     Args:
         batch: what was encoded.
-        anchor: sentence vectors (n, d).
-        positive: sentence vectors (p, d) with p ≥ n; the positive of anchor i is row `offset` + i.
-        hard: hard negatives (p, k, d), or None.
+        anchor: sentence vectors (n, d); with several processes, those of the joint batch.
+        positive: sentence vectors (n, d); row i belongs to anchor i.
+        hard: hard negatives (n, k, d), or None.
         extra: generated or remembered negatives (m, d), or None.
         states: token states, where an objective asks for them.
-        offset: where this process's rows begin among the gathered positives.
     """
 
     batch: Batch
@@ -91,7 +90,6 @@ class Step:
     hard: Tensor | None = None
     extra: Tensor | None = None
     states: Tensor | None = None
-    offset: int = 0
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Registry(Generic[T]):
 
     Args:
         kind: what a part is called in messages, such as "objective".
-        package: the package whose modules register the parts.
+        package: the package whose modules register the parts, or the one module that does.
     """
 
     def __init__(self, kind: str, package: str) -> None:
@@ -108,7 +108,7 @@ class Registry(Generic[T]):
         if not self._loaded:
             self._loaded = True
             package = importlib.import_module(self.package)
-            for module in pkgutil.iter_modules(package.__path__):
+            for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
                 importlib.import_module(f"{self.package}.{module.name}")
 
 

@@ -1,0 +1,98 @@
+"""The one bulk pass: texts in, sentence vectors out, sorted by true length and cut by token budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from mirrormask.core.batch import Tokens
+from mirrormask.core.framing import frame_of
+from mirrormask.core.shards import length_shards
+from mirrormask.models.precision import best_precision
+
+Progress = Callable[[int], None]
+"""Called with the number of texts just done."""
+
+BLOCK = 20_000
+"""Texts tokenized at a time; bounds memory and lets lengths be sorted over a long stretch."""
+
+
+def token_budget(device: torch.device) -> int:
+    """Return how many padded tokens a forward should hold: what fits a CPU's cache, or fills a GPU."""
+    return 65_536 if device.type == "cuda" else 2_048
+
+
+def tokenize(encoder: Any, texts: Sequence[str], *, max_length: int | None = None) -> Tokens:
+    """Return the rows the encoder would see for these texts, special tokens or prompt included."""
+    transformer = encoder[0]
+    limit = max_length or encoder.max_seq_length or 512
+    if getattr(transformer, "do_lower_case", False):
+        texts = [text.lower() for text in texts]
+    frame = getattr(transformer, "frame", None) or frame_of(encoder.tokenizer)
+    room = max(1, limit - len(frame))
+    rust = getattr(encoder.tokenizer, "_tokenizer", None)
+    if rust is not None:
+        rust.no_truncation()
+        rust.no_padding()
+        rows = [encoding.ids for encoding in rust.encode_batch_fast(list(texts), add_special_tokens=False)]
+    else:
+        rows = encoder.tokenizer(list(texts), add_special_tokens=False)["input_ids"]
+    return Tokens.of([frame.around(np.asarray(row[:room], dtype=np.int64), limit) for row in rows])
+
+
+def encode_tokens(encoder: Any, tokens: Tokens, *, precision: str = "auto", progress: Progress | None = None) -> NDArray[np.float32]:
+    """Return the sentence vectors (n, d) of tokenized rows, in their order."""
+    device = encoder.device
+    chosen = best_precision(device, precision)
+    pad = encoder.tokenizer.pad_token_id or 0
+    width = encoder.get_embedding_dimension()
+    out = np.empty((len(tokens), width), dtype=np.float32)
+    was_training = encoder.training
+    encoder.eval()
+    try:
+        with torch.inference_mode(), chosen.autocast(device):
+            for shard in length_shards(tokens.lengths, token_budget(device), tolerance=0.15):
+                ids, mask = tokens.padded(pad, shard)
+                features = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
+                out[shard] = encoder(features)["sentence_embedding"].float().cpu().numpy()
+                if progress is not None:
+                    progress(len(shard))
+    finally:
+        encoder.train(was_training)
+    return out
+
+
+def encode_blocks(
+    encoder: Any, texts: Sequence[str] | Iterator[str], *, precision: str = "auto", progress: Progress | None = None
+) -> Iterator[NDArray[np.float32]]:
+    """Yield vectors block by block, so that memory does not grow with the number of texts."""
+    stream = iter(texts)
+    while block := [text for _, text in zip(range(BLOCK), stream, strict=False)]:
+        yield encode_tokens(encoder, tokenize(encoder, block), precision=precision, progress=progress)
+
+
+def encode_texts(
+    encoder: Any, texts: Sequence[str], *, precision: str = "auto", progress: Progress | None = None
+) -> NDArray[np.float32]:
+    """Return the sentence vectors (n, d) of the texts, in their order; equal texts are encoded once.
+
+    The public `encoder.encode` of sentence-transformers gives the same vectors; this pass is what every
+    internal bulk job uses, and it takes the precision the device is good at.
+
+    Args:
+        encoder: a SentenceTransformer.
+        texts: what to encode.
+        precision: `auto`, `fp32`, `bf16` or `fp16`.
+        progress: called with the number of texts just done.
+    """
+    unique = list(dict.fromkeys(texts))
+    blocks = list(encode_blocks(encoder, unique, precision=precision, progress=progress))
+    vectors = np.concatenate(blocks) if blocks else np.empty((0, encoder.get_embedding_dimension()), dtype=np.float32)
+    if len(unique) == len(texts):
+        return vectors
+    place = {text: row for row, text in enumerate(unique)}
+    return vectors[[place[text] for text in texts]]

@@ -1,0 +1,174 @@
+"""Build, load and save the sentence encoder: a real `SentenceTransformer`, whatever it started from."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Transformer
+from torch import nn
+from transformers import AutoConfig, AutoModel
+
+from mirrormask.core.errors import ModelError
+from mirrormask.core.storage import atomic_folder, read_json, write_json
+from mirrormask.models import lora as adapters
+from mirrormask.models.lm_head import copy_head
+from mirrormask.models.mask_prompt import TEMPLATE, MaskPooling, PromptedTransformer
+from mirrormask.models.loading import quiet_loading
+from mirrormask.models.names import DEFAULT_MODEL, resolve, unreachable
+from mirrormask.models.pooling import PoolingModules, describe, poolings
+
+FACTS = "mirrormask.json"
+"""The file in a saved encoder that says how it was made."""
+
+OUR_MODULES = {f"{c.__module__}.{c.__name__}": c for c in (PromptedTransformer, MaskPooling)}
+
+
+def load(name: str | Path = DEFAULT_MODEL, *, device: str | None = None) -> SentenceTransformer:
+    """Load a sentence encoder, or a masked LM or plain encoder with mean pooling, by name or folder.
+
+    A model saved by mirrormask knows its own pooling. Weights are float32, whatever they are stored as.
+
+    Args:
+        name: a shipped model, a folder, a name under MIRRORMASK_MODELS, or a hub name.
+        device: where to put it; by default the best device there is.
+    """
+    return build_encoder(name, device=device)
+
+
+def build_encoder(
+    name: str | Path = DEFAULT_MODEL,
+    *,
+    pooling: str | None = None,
+    template: str = TEMPLATE,
+    lora: int = 0,
+    device: str | None = None,
+) -> SentenceTransformer:
+    """Build a sentence encoder from a masked LM, a plain encoder or an existing sentence encoder.
+
+    Args:
+        name: the model to start from, as for `load`.
+        pooling: a pooling by name; by default what the model was saved with, or `mean`.
+        template: the prompt of the `mask-prompt` pooling.
+        lora: rank of the adapters to train instead of all weights; 0 trains all.
+        device: where to put it; by default the best device there is.
+    """
+    folder = resolve(name)
+    if pooling is not None:
+        poolings[pooling]  # an unknown name is cheaper to report before the weights are read
+    try:
+        with quiet_loading():
+            encoder = _open(folder, pooling, template, device)
+    except (OSError, ValueError, ConnectionError) as error:
+        if isinstance(error, json.JSONDecodeError) or Path(folder).is_dir():
+            raise ModelError(f"{folder} could not be read as a model: {_first_line(error)}") from error
+        raise unreachable(str(name), error) from error
+    except Exception as error:  # safetensors has an exception of its own for a torn file
+        if type(error).__module__.startswith("safetensors") or type(error).__name__ == "SafetensorError":
+            raise ModelError(f"The weights in {folder} are damaged ({_first_line(error)}). Copy the model again.") from error
+        raise
+    encoder.mirrormask_source = folder
+    if lora:
+        adapters.add(encoder, rank=lora)
+    return encoder
+
+
+def pooling_of(encoder: SentenceTransformer) -> str:
+    """Return the name of the encoder's pooling."""
+    return describe(list(encoder))
+
+
+def training_head(encoder: SentenceTransformer, pooling: str) -> nn.Module | None:
+    """Return a fresh head that `pooling` puts on top in training only, or None."""
+    return poolings.build(pooling, transformer=encoder[0]).training_head if pooling == "cls-mlp" else None
+
+
+def save_encoder(encoder: SentenceTransformer, folder: Path | str, *, facts: dict[str, Any] | None = None) -> None:
+    """Save an encoder whole or not at all, with its LM head beside it where its source had one.
+
+    Args:
+        encoder: what to save; LoRA adapters are merged into the weights.
+        folder: replaced as a whole once everything is written.
+        facts: how the model was made, for `info` and the model card.
+    """
+    adapters.merge(encoder)
+    pooling = pooling_of(encoder)
+    with atomic_folder(folder) as out, quiet_loading():
+        encoder.save(str(out), create_model_card=False)
+        config = out / "sentence_bert_config.json"
+        if config.is_file() and _has_optional_pooler(type(encoder[0].model)):
+            # plain SentenceTransformer(path) would add BERT's pooler with random weights
+            write_json(config, {**read_json(config), "model_kwargs": {"add_pooling_layer": False}})
+        source = getattr(encoder, "mirrormask_source", None)
+        has_head = bool(source) and copy_head(str(source), out)
+        known = {"pooling": pooling, "lm_head": has_head, **(facts or {})}
+        write_json(out / FACTS, known)
+        (out / "README.md").write_text(_card(known), encoding="utf-8")
+
+
+def facts_of(folder: Path | str) -> dict[str, Any]:
+    """Return what `save_encoder` recorded, or nothing for a model from elsewhere."""
+    path = Path(folder) / FACTS
+    return dict(read_json(path)) if path.is_file() else {}
+
+
+def _open(folder: str, pooling: str | None, template: str, device: str | None) -> SentenceTransformer:
+    options = model_options(folder)
+    if _is_sentence_encoder(folder):
+        encoder = SentenceTransformer._load_with_module_classes(
+            folder, OUR_MODULES, device=device, model_kwargs=options
+        )
+        if pooling is None or pooling == describe(list(encoder)):
+            return encoder
+    else:
+        pooling = pooling or "mean"
+    kind: Any = PromptedTransformer if pooling == "mask-prompt" else Transformer
+    extra = {"template": template} if pooling == "mask-prompt" else {}
+    transformer = kind(folder, model_kwargs=options, **extra)
+    built: PoolingModules = poolings.build(str(pooling), transformer=transformer)
+    return SentenceTransformer(modules=[transformer, *built.modules], device=device)
+
+
+def model_options(folder: str) -> dict[str, Any]:
+    """Return how to load a model: float32, and no pooler that nothing would train."""
+    options: dict[str, Any] = {"dtype": "float32"}
+    config = AutoConfig.from_pretrained(folder)
+    if type(config) in AutoModel._model_mapping and _has_optional_pooler(AutoModel._model_mapping[type(config)]):
+        options["add_pooling_layer"] = False
+    return options
+
+
+def _has_optional_pooler(model_class: Any) -> bool:
+    return "add_pooling_layer" in inspect.signature(model_class.__init__).parameters
+
+
+def _is_sentence_encoder(folder: str) -> bool:
+    if Path(folder).is_dir():
+        return (Path(folder) / "modules.json").is_file()
+    from transformers.utils.hub import cached_file
+
+    return (
+        cached_file(
+            folder,
+            "modules.json",
+            _raise_exceptions_for_missing_entries=False,
+            _raise_exceptions_for_connection_errors=False,
+        )
+        is not None
+    )
+
+
+def _card(facts: dict[str, Any]) -> str:
+    lines = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity", "---", ""]
+    lines += ["# A sentence encoder trained with mirrormask", ""]
+    lines += ["```python", "import mirrormask", "", 'encoder = mirrormask.load("path/to/this/folder")', "```", ""]
+    lines += ["| what | value |", "|---|---|"]
+    lines += [f"| {key} | {value} |" for key, value in facts.items() if not isinstance(value, (dict, list))]
+    return "\n".join(lines) + "\n"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

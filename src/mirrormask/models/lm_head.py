@@ -1,0 +1,80 @@
+"""The LM head kept beside a trained encoder, so that it can still be probed and prompted."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from mirrormask.core.errors import ModelError
+
+HEAD = "lm_head.safetensors"
+"""The file in a saved encoder that holds its LM head."""
+
+
+def copy_head(source: str, out: Path) -> bool:
+    """Write the LM head of the model in `source` into the folder `out`; return False where there is none."""
+    if (Path(source) / HEAD).is_file():
+        shutil.copyfile(Path(source) / HEAD, out / HEAD)
+        return True
+    architectures = _config(source).architectures or []
+    if not any(name.endswith("ForMaskedLM") or name.endswith("ForPreTraining") for name in architectures):
+        return False
+    try:
+        model, info = _auto_model().from_pretrained(source, dtype="float32", output_loading_info=True)
+    except (OSError, ValueError):
+        return False
+    prefix = model.base_model_prefix + "."
+    tensors = {
+        name: value.detach().clone().contiguous()
+        for name, value in model.state_dict().items()
+        if not name.startswith(prefix)
+    }
+    if not tensors or any(name in tensors for name in info["missing_keys"]):
+        return False
+    tied = _tied(model)
+    save_file({name: value for name, value in tensors.items() if name not in tied}, out / HEAD)
+    return True
+
+
+def load_masked_lm(folder: str) -> Any:
+    """Return the `AutoModelForMaskedLM` of a masked LM folder, or of a saved encoder with its head."""
+    if not (Path(folder) / "modules.json").is_file():
+        model, info = _auto_model().from_pretrained(folder, dtype="float32", output_loading_info=True)
+        if any(not name.startswith(model.base_model_prefix + ".") for name in info["missing_keys"]):
+            raise ModelError(f"{folder} has no LM head, so its masks cannot be read. Name a masked language model.")
+        return model
+    if not (Path(folder) / HEAD).is_file():
+        raise ModelError(f"{folder} is a sentence encoder without an LM head ({HEAD}). Name a masked language model.")
+    model = _auto_model().from_config(_config(folder))
+    state: dict[str, Any] = {}
+    prefix = model.base_model_prefix + "."
+    for file, start in ((Path(folder) / "model.safetensors", prefix), (Path(folder) / HEAD, "")):
+        with safe_open(file, framework="pt") as stored:
+            state |= {start + name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    missing, unexpected = model.load_state_dict(state, strict=False)
+    model.tie_weights()
+    lost = [name for name in missing if name not in _tied(model)]
+    if lost or unexpected:
+        raise ModelError(f"{folder}: the LM head does not fit the encoder ({', '.join([*lost, *unexpected][:3])}).")
+    return model
+
+
+def _tied(model: Any) -> set[str]:
+    tied = getattr(model, "all_tied_weights_keys", None) or getattr(model, "_tied_weights_keys", None) or {}
+    return set(tied)
+
+
+def _auto_model() -> Any:
+    from transformers import AutoModelForMaskedLM
+
+    return AutoModelForMaskedLM
+
+
+def _config(folder: str) -> Any:
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(folder)

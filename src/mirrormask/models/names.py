@@ -1,0 +1,73 @@
+"""Where a model name leads: the shipped models, a folder, a local root that mirrors hub names, or the hub."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mirrormask.core.errors import ModelError, did_you_mean
+
+DEFAULT_MODEL = "mini"
+"""The model every command takes when none is named."""
+
+SHIPPED = Path(__file__).parent / "default"
+
+
+def model_roots() -> list[Path]:
+    """Return the folders named in MIRRORMASK_MODELS, in order."""
+    value = os.environ.get("MIRRORMASK_MODELS", "")
+    return [Path(part).expanduser() for part in value.split(os.pathsep) if part]
+
+
+def resolve(name: str | Path) -> str:
+    """Return the local folder a name leads to, or the name itself when only the hub can know it.
+
+    Shipped names come first, then an existing folder, then every root in MIRRORMASK_MODELS.
+    """
+    text = str(name)
+    if (SHIPPED / text / "config.json").is_file():
+        return str(SHIPPED / text)
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return str(_checked(path))
+    if path.exists():
+        raise ModelError(f"{text} is a file, and a model is a folder with a config.json. Give the folder's path.")
+    for root in model_roots():
+        if (root / text).is_dir():
+            return str(_checked(root / text))
+    if text == DEFAULT_MODEL:
+        raise ModelError(
+            f"The weights of {text!r} are not in this build. Name a model folder (--model PATH), or set "
+            f"MIRRORMASK_MODELS to a folder that holds {text!r}.{_searched()}"
+        )
+    if text.startswith((".", "/", "~")) or text.count("/") > 1:
+        raise ModelError(f"There is no model folder {text}. Check the path, or name a model of the hub.")
+    return text
+
+
+def unreachable(name: str, reason: Exception) -> ModelError:
+    """Return the one sentence for a hub name that could not be fetched."""
+    local = [entry.name for root in model_roots() if root.is_dir() for entry in root.iterdir() if entry.is_dir()]
+    first = str(reason).strip().splitlines()[0] if str(reason).strip() else type(reason).__name__
+    return ModelError(
+        f"The model {name!r} is no local folder and could not be fetched from the hub ({first[:160]}). "
+        f"Connect to the network, or put the model under a folder named in MIRRORMASK_MODELS."
+        f"{_searched()}{did_you_mean(name, local)}"
+    )
+
+
+def _checked(folder: Path) -> Path:
+    if (folder / "config.json").is_file() or (folder / "modules.json").is_file():
+        return folder
+    inside = folder / "model"
+    if (inside / "modules.json").is_file():
+        return inside
+    raise ModelError(
+        f"{folder} is no model: it has neither config.json nor modules.json. "
+        "Give the folder that a training run or save_pretrained wrote."
+    )
+
+
+def _searched() -> str:
+    roots = model_roots()
+    return f" Searched: {', '.join(map(str, roots))}." if roots else ""

@@ -1,0 +1,46 @@
+"""Which precision a device is good at, and why."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+import torch
+
+from mirrormask.core.errors import one_of
+
+
+@dataclass(frozen=True)
+class Precision:
+    """A precision and the reason it was chosen."""
+
+    name: str
+    reason: str
+
+    @property
+    def low(self) -> bool:
+        """Return whether matrix products run below float32."""
+        return self.name != "fp32"
+
+    def autocast(self, device: torch.device | str) -> contextlib.AbstractContextManager[None]:
+        """Return the context in which a forward runs at this precision."""
+        if not self.low:
+            return contextlib.nullcontext()
+        dtype = torch.bfloat16 if self.name == "bf16" else torch.float16
+        return torch.autocast(torch.device(device).type, dtype=dtype)
+
+
+def best_precision(device: torch.device | str, asked: str = "auto") -> Precision:
+    """Return the precision to compute in: what was asked for, or what the device is fast at.
+
+    bfloat16 pays on a GPU that has it and on CPUs with AMX tiles; on other CPUs it is emulated and slower than float32.
+    """
+    one_of("precision", asked, ("auto", "fp32", "bf16", "fp16"), of="a run")
+    if asked != "auto":
+        return Precision(asked, "as asked")
+    kind = torch.device(device).type
+    if kind == "cuda" and torch.cuda.is_bf16_supported():
+        return Precision("bf16", "this GPU computes bfloat16 natively")
+    if kind == "cpu" and torch.cpu._is_amx_tile_supported():
+        return Precision("bf16", "this CPU has AMX tiles for bfloat16")
+    return Precision("fp32", f"this {kind} has no fast bfloat16")

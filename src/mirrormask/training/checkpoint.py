@@ -1,0 +1,127 @@
+"""Checkpoints: weights, optimizer and progress as safetensors and JSON, replaced whole or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from mirrormask.core.errors import TrainingError
+from mirrormask.core.storage import atomic_folder, read_json, write_json
+
+STATE, WEIGHTS, OPTIMIZER = "state.json", "weights.safetensors", "optimizer.safetensors"
+
+
+@dataclass
+class Progress:
+    """How far a run has come.
+
+    Args:
+        step: updates done.
+        best_score: of the best evaluation so far.
+        best_step: where it was.
+        stale: evaluations since then.
+        history: one row per evaluation.
+        plan: what the run is, so that another run does not resume it.
+    """
+
+    step: int = 0
+    best_score: float | None = None
+    best_step: int = 0
+    stale: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    plan: dict[str, Any] = field(default_factory=dict)
+
+
+def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+    """Write a checkpoint in place of the last one; the last one survives a crash or a full disk."""
+    with atomic_folder(folder) as out:
+        save_file(weights_of(model), out / WEIGHTS)
+        save_file(_optimizer_tensors(optimizer), out / OPTIMIZER)
+        write_json(out / STATE, asdict(progress))
+
+
+def load_checkpoint(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, plan: dict[str, Any]
+) -> Progress | None:
+    """Load the checkpoint in `folder` into model and optimizer; None where there is none."""
+    if not folder.is_dir():
+        return None
+    try:
+        progress = Progress(**read_json(folder / STATE))
+        _check_plan(folder, progress.plan, plan)
+        load_weights(folder / WEIGHTS, model)
+        _load_optimizer(optimizer, load_file(folder / OPTIMIZER))
+    except TrainingError:
+        raise
+    except Exception as error:
+        raise TrainingError(
+            f"The checkpoint {folder} is damaged ({type(error).__name__}: {str(error)[:120]}). "
+            "Remove it, or give another --out, and start again without --resume."
+        ) from error
+    return progress
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """Return the state of a model as tensors that own their memory; tied weights are stored once."""
+    seen: dict[int, str] = {}
+    state: dict[str, Tensor] = {}
+    for name, value in model.state_dict().items():
+        if not isinstance(value, Tensor):
+            continue
+        if value.numel() and value.data_ptr() in seen and state[seen[value.data_ptr()]].shape == value.shape:
+            continue
+        seen[value.data_ptr()] = name
+        state[name] = value.detach().cpu().contiguous()
+    return state
+
+
+def load_weights(path: Path, model: nn.Module) -> None:
+    """Load what `weights_of` gave."""
+    stored = load_file(path)
+    expected = weights_of(model)
+    if set(stored) != set(expected):
+        raise TrainingError(f"{path} holds the weights of another model. Start again without --resume.")
+    model.load_state_dict(stored, strict=False)
+
+
+def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    state = optimizer.state_dict()["state"]
+    return {
+        f"{index}.{name}": value.detach().cpu().clone().contiguous()
+        for index, entry in state.items()
+        for name, value in entry.items()
+        if isinstance(value, Tensor)
+    }
+
+
+def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    whole = optimizer.state_dict()
+    entries: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        index, name = key.split(".", 1)
+        entries.setdefault(int(index), {})[name] = value
+    optimizer.load_state_dict({**whole, "state": entries})
+
+
+def _check_plan(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
+    asked = _plain(asked)
+    changed = sorted(key for key in {*stored, *asked} if stored.get(key) != asked.get(key))
+    if changed:
+        was = ", ".join(f"{key}: {stored.get(key)!r}, now {asked.get(key)!r}" for key in changed[:3])
+        raise TrainingError(
+            f"The checkpoint {folder} belongs to another run ({was}). "
+            "Resume with the settings it was started with, or give another --out."
+        )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

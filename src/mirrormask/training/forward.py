@@ -1,0 +1,101 @@
+"""Rows through the encoder in length shards: the batch stays random, its padding goes.
+
+Each row's vector does not depend on its neighbors, so shards give the vectors, the loss and, with dropout off,
+the gradients of the padded batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from mirrormask.core.batch import Tokens
+from mirrormask.core.shards import length_shards
+
+Embed = Callable[[Tensor, Tensor], Tensor]
+
+
+def shards_for(tokens: Tokens, device: torch.device, chunk: int | None) -> list[NDArray[np.int64]]:
+    """Return how to cut rows for a forward: small length shards for a CPU's cache, few large ones for a GPU.
+
+    Args:
+        tokens: the rows.
+        device: where the forward runs.
+        chunk: most rows at a time, where memory is short.
+    """
+    if device.type == "cuda":
+        return length_shards(tokens.lengths, 131_072, max_rows=chunk, tolerance=1.0)
+    return length_shards(tokens.lengths, 1_024, max_rows=chunk, tolerance=0.3)
+
+
+def encode(
+    encoder: Any,
+    tokens: Tokens,
+    *,
+    pad_id: int,
+    chunk: int | None = None,
+    pad_to: int = 1,
+    embed: Embed | None = None,
+    within: AbstractContextManager[Any] | None = None,
+) -> Tensor:
+    """Return sentence vectors (n, d) with gradients, in the order of the rows.
+
+    Args:
+        encoder: a SentenceTransformer, in training mode or not.
+        tokens: rows with their special tokens.
+        pad_id: what to pad with.
+        chunk: rows per pass of the gradient cache: activations of only so many rows are held at a time and computed
+            again, with the same dropout, for the backward pass (Gao et al. 2021, "Scaling deep contrastive
+            learning batch size under memory limited setup").
+        pad_to: widths are rounded up to a multiple of this, so that compiled code sees few shapes.
+        embed: changes the input embeddings.
+        within: the context the forwards run in.
+    """
+    device = next(encoder.parameters()).device
+    shards = shards_for(tokens, device, chunk)
+
+    def run(ids: Tensor, mask: Tensor) -> Tensor:
+        with _embedding_hook(encoder, embed, mask):
+            vectors: Tensor = encoder({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
+            return vectors
+
+    found = []
+    with within or nullcontext():
+        for shard in shards:
+            ids, mask = (
+                t.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else t
+                for t in tokens.padded(pad_id, shard, multiple_of=pad_to)
+            )
+            if chunk is not None and torch.is_grad_enabled():
+                found.append(checkpoint(run, ids, mask, use_reentrant=False, preserve_rng_state=True))
+            else:
+                found.append(run(ids, mask))
+    back = np.argsort(np.concatenate(shards))
+    return torch.cat(found).float()[torch.from_numpy(back).to(device)]
+
+
+@contextmanager
+def _embedding_hook(encoder: Any, embed: Embed | None, mask: Tensor) -> Iterator[None]:
+    if embed is None:
+        yield
+        return
+    module = embedding_module(encoder)
+    handle = module.register_forward_hook(lambda _module, _inputs, out: embed(out, mask))
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def embedding_module(encoder: Any) -> Any:
+    """Return the module whose output is the input embedding (n, length, d)."""
+    model = encoder[0].model
+    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    return base.embeddings if hasattr(base, "embeddings") else base.get_input_embeddings()

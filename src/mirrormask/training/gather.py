@@ -1,0 +1,52 @@
+"""Rows of all processes as one tensor, with gradients, for batches of uneven size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+def world() -> tuple[int, int]:
+    """Return this process's rank and the number of processes."""
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size()
+    return 0, 1
+
+
+def gather_rows(rows: Tensor) -> Tensor:
+    """Return the rows of every process in rank order (total, …); gradients flow back to the process they came from.
+
+    Each process then computes the loss of the joint batch. Backward adds what all processes send to a row, and the
+    averaging of DistributedDataParallel divides by their number again, which leaves the gradient of the joint loss.
+    """
+    _, size = world()
+    if size == 1:
+        return rows
+    own = torch.tensor([len(rows)], device=rows.device)
+    counts = [torch.zeros_like(own) for _ in range(size)]
+    dist.all_gather(counts, own)
+    gathered: Tensor = _GatherRows.apply(rows, [int(c) for c in counts])
+    return gathered
+
+
+class _GatherRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, counts: list[int]) -> Tensor:
+        ctx.counts = counts
+        most = max(counts)
+        padded = rows.new_zeros((most, *rows.shape[1:]))
+        padded[: len(rows)] = rows
+        parts = [torch.empty_like(padded) for _ in counts]
+        dist.all_gather(parts, padded)
+        return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        total = gradients[0].contiguous()
+        dist.all_reduce(total)
+        rank = dist.get_rank()
+        start = sum(ctx.counts[:rank])
+        return total[start : start + ctx.counts[rank]], None

@@ -1,0 +1,355 @@
+"""The only training loop: batches in, updates out, evaluated, checkpointed, and resumable to the bit.
+
+Every random choice is derived from a seed and the step, and the learning rate is a function of the step, so a
+checkpoint needs no generator states: what a killed run would have done next, the resumed run does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from mirrormask.core.batch import Batch
+from mirrormask.core.errors import MirrormaskError, TrainingError
+from mirrormask.core.seeding import derive
+from mirrormask.core.storage import append_json, atomic_folder
+from mirrormask.models.precision import Precision, best_precision
+from mirrormask.stabilizers import Stabilizer
+from mirrormask.stabilizers.plain import Plain
+from mirrormask.training.checkpoint import Progress, load_checkpoint, load_weights, save_checkpoint, weights_of
+from mirrormask.training.optimizer import adamw, rate_at
+from mirrormask.training.settings import Settings
+
+CHECKPOINT, BEST, METRICS = "checkpoint", "best", "metrics.jsonl"
+
+
+class Source(Protocol):
+    """Where batches come from: any batch by its number, the same each time."""
+
+    def __len__(self) -> int:
+        """Return the number of batches in an epoch."""
+
+    def stream(self, start: int, stop: int, rank: int, world: int) -> Iterator[Batch]:
+        """Yield the batches from `start` to `stop`, this process's share of each."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One evaluation: the number that chooses, and what else was measured."""
+
+    value: float
+    details: dict[str, float] = field(default_factory=dict)
+
+
+class Reporter:
+    """Is told how a run goes; the command line shows it, a library call need not."""
+
+    def start(self, total: int, done: int, precision: Precision) -> None:
+        """Begin, or go on after `done` updates."""
+
+    def step(self, step: int, metrics: dict[str, float]) -> None:
+        """Take note of an update."""
+
+    def evaluated(self, step: int, score: Score, best: bool) -> None:
+        """Take note of an evaluation."""
+
+    def stop(self) -> None:
+        """End."""
+
+
+class Interrupted(MirrormaskError):
+    """The user stopped the run; a checkpoint was left."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended.
+
+    Args:
+        steps: updates done.
+        best_step: the checkpoint that was kept; the model now has its weights.
+        best_score: its score, where there was an evaluation.
+        history: one row per evaluation.
+        seconds: time in this process.
+        stopped_early: whether patience ran out.
+    """
+
+    steps: int
+    best_step: int
+    best_score: float | None
+    history: list[dict[str, Any]]
+    seconds: float
+    stopped_early: bool
+
+
+def fit(
+    model: nn.Module,
+    source: Source,
+    settings: Settings,
+    folder: Path,
+    *,
+    stabilizer: Stabilizer | None = None,
+    evaluate: Callable[[], Score] | None = None,
+    reporter: Reporter | None = None,
+    resume: bool = False,
+    plan: dict[str, Any] | None = None,
+) -> Result:
+    """Train `model` and leave it with the weights of its best evaluation (the last, where there is none).
+
+    Args:
+        model: `model(batch, seed)` is the loss; `model.observe()` is called after each update where it exists.
+        source: the batches.
+        settings: how to run.
+        folder: where metrics and checkpoints go.
+        stabilizer: how gradients become an update.
+        evaluate: the score to choose by, larger is better.
+        reporter: is told how it goes.
+        resume: go on from the checkpoint in `folder`.
+        plan: what the run is; a checkpoint of another plan is refused.
+    """
+    reporter = reporter or Reporter()
+    stabilizer = stabilizer or Plain()
+    total = settings.total_steps(len(source))
+    evaluate_every = settings.evaluate_every or max(1, total // 10)
+    checkpoint_every = settings.checkpoint_every or evaluate_every
+    plan = {**asdict(settings), "total": total, **(plan or {})}
+    accelerator, precision = _accelerator(settings, folder)
+    model.to(accelerator.device)
+    optimizer = adamw(model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay)
+    progress = load_checkpoint(folder / CHECKPOINT, model, optimizer, plan) if resume else None
+    if resume and progress is None:
+        resume = False
+    progress = progress or Progress(plan=plan)
+    wrapped, prepared = accelerator.prepare(model, optimizer)
+    if settings.trackers:
+        accelerator.init_trackers("mirrormask", config={k: str(v) for k, v in plan.items()})
+    _truncate_metrics(folder / METRICS, progress.step)
+
+    begun = time.monotonic()
+    first, stopped_early = progress.step, False
+    batches = source.stream(
+        first * settings.accumulation,
+        total * settings.accumulation,
+        accelerator.process_index,
+        accelerator.num_processes,
+    )
+    losses = _Losses()
+    reporter.start(total, first, precision)
+    with contextlib.ExitStack() as stack:
+        stack.callback(reporter.stop)
+        stack.callback(batches.close)  # type: ignore[attr-defined]
+        asked_to_stop = stack.enter_context(_interrupts())
+        model.train()
+        if evaluate is not None and first == 0 and not progress.history:
+            _evaluate(evaluate, accelerator, model, progress, folder, reporter)
+        for step in range(first, total):
+            group = [next(batches) for _ in range(settings.accumulation)]
+            share = rate_at(step, total, schedule=settings.schedule, warmup=settings.warmup)
+            for parameters in optimizer.param_groups:
+                parameters["lr"] = settings.learning_rate * share
+            closure = _closure(wrapped, optimizer, group, accelerator, settings, step)
+            loss = stabilizer.step(closure, model)
+            norm = _update(accelerator, optimizer, prepared, model, settings.clip)
+            if hasattr(model, "observe"):
+                model.observe()
+            done = step + 1
+            losses.add(step, loss, norm)
+            progress.step = done
+            if accelerator.device.type == "cpu" or done % 10 == 0 or done == total:
+                _report(losses.take(folder, progress), accelerator, folder, reporter, share * settings.learning_rate)
+            if evaluate is not None and (done % evaluate_every == 0 or done == total):
+                _evaluate(evaluate, accelerator, model, progress, folder, reporter)
+                stopped_early = bool(settings.patience) and progress.stale >= settings.patience
+            if (done % checkpoint_every == 0 or asked_to_stop()) and done < total and not stopped_early:
+                if accelerator.is_main_process:
+                    save_checkpoint(folder / CHECKPOINT, model, optimizer, progress)
+                accelerator.wait_for_everyone()
+            if asked_to_stop() and done < total:
+                raise Interrupted(f"Stopped after {done} of {total} steps; a checkpoint is in {folder / CHECKPOINT}.")
+            if stopped_early:
+                break
+    if settings.trackers:
+        accelerator.end_training()
+    accelerator.wait_for_everyone()
+    if evaluate is not None and (folder / BEST).is_dir() and progress.best_step != progress.step:
+        load_weights(folder / BEST / "weights.safetensors", model)
+    accelerator.unwrap_model(wrapped).eval()
+    return Result(
+        steps=progress.step,
+        best_step=progress.best_step if evaluate is not None else progress.step,
+        best_score=progress.best_score,
+        history=progress.history,
+        seconds=time.monotonic() - begun,
+        stopped_early=stopped_early,
+    )
+
+
+def _accelerator(settings: Settings, folder: Path) -> tuple[Accelerator, Precision]:
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    precision = best_precision(device, settings.precision)
+    mixed = "no" if precision.name == "fp32" else precision.name
+    trackers = list(settings.trackers) or None
+    return Accelerator(mixed_precision=mixed, log_with=trackers, project_dir=str(folder) if trackers else None), precision
+
+
+def _closure(
+    wrapped: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    group: list[Batch],
+    accelerator: Accelerator,
+    settings: Settings,
+    step: int,
+) -> Callable[[], Tensor]:
+    """Return what a stabilizer may call: gradients of the whole accumulated batch, the same dropout each time."""
+
+    def run() -> Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        losses = []
+        for part, batch in enumerate(group):
+            seed = derive(settings.seeds.dropout, "step", step, part, accelerator.process_index)
+            torch.manual_seed(seed)
+            last = part == len(group) - 1
+            with contextlib.nullcontext() if last else accelerator.no_sync(wrapped):
+                loss = wrapped(batch, seed) / len(group)
+                accelerator.backward(loss)
+            losses.append(loss.detach())
+        return torch.stack(losses).sum()
+
+    return run
+
+
+def _update(accelerator: Accelerator, optimizer: Any, prepared: Any, model: nn.Module, clip: float) -> Tensor:
+    """Clip after the last pass, then update, unless the gradient is no number: the weights stay good."""
+    parameters = [p for p in model.parameters() if p.grad is not None]
+    if accelerator.scaler is not None:
+        accelerator.unscale_gradients(prepared)
+    norm = torch.nn.utils.clip_grad_norm_(parameters, clip or float("inf"))
+    if accelerator.scaler is None and optimizer.defaults.get("fused"):
+        optimizer.found_inf = (~torch.isfinite(norm)).float()  # read by the fused kernels, without waiting for the GPU
+        optimizer.grad_scale = None
+    elif accelerator.scaler is None and not torch.isfinite(norm):
+        return norm
+    prepared.step()
+    return norm
+
+
+class _Losses:
+    """Losses not yet read from the device, so that a GPU need not wait for the host at every step."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[int, Tensor, Tensor]] = []
+        self.since = time.monotonic()
+
+    def add(self, step: int, loss: Tensor, norm: Tensor) -> None:
+        self.waiting.append((step + 1, loss, norm.detach()))
+
+    def take(self, folder: Path, progress: Progress) -> list[dict[str, float]]:
+        if not self.waiting:
+            return []
+        values = torch.stack([torch.stack([loss.float(), norm.float()]) for _, loss, norm in self.waiting]).tolist()
+        now = time.monotonic()
+        rate = len(self.waiting) / max(now - self.since, 1e-9)
+        self.since = now
+        rows = []
+        for (step, _, _), (loss, norm) in zip(self.waiting, values, strict=True):
+            if not (abs(loss) < float("inf") and norm < float("inf")):  # false for NaN too
+                raise TrainingError(
+                    f"The loss of step {step} is {loss} (gradient norm {norm}): training stopped there and the last "
+                    f"good weights are in {folder}. Lower the learning rate, or raise the temperature."
+                )
+            rows.append({"step": step, "loss": loss, "gradient_norm": norm, "steps_per_second": rate})
+        self.waiting.clear()
+        return rows
+
+
+def _report(
+    rows: list[dict[str, float]], accelerator: Accelerator, folder: Path, reporter: Reporter, rate: float
+) -> None:
+    if not accelerator.is_main_process:
+        return
+    for row in rows:
+        row["learning_rate"] = rate
+        append_json(folder / METRICS, row)
+        reporter.step(int(row["step"]), row)
+        if accelerator.trackers:
+            accelerator.log(row, step=int(row["step"]))
+
+
+def _evaluate(
+    evaluate: Callable[[], Score],
+    accelerator: Accelerator,
+    model: nn.Module,
+    progress: Progress,
+    folder: Path,
+    reporter: Reporter,
+) -> None:
+    """Score the model on every process, so that all agree, and keep its weights where it is the best so far."""
+    model.eval()
+    score = evaluate()
+    model.train()
+    row = {"step": progress.step, "score": score.value, **score.details}
+    progress.history.append(row)
+    best = progress.best_score is None or score.value > progress.best_score
+    if best:
+        progress.best_score, progress.best_step, progress.stale = score.value, progress.step, 0
+    else:
+        progress.stale += 1
+    if accelerator.is_main_process:
+        append_json(folder / METRICS, {"evaluation": True, **row})
+        reporter.evaluated(progress.step, score, best)
+        if accelerator.trackers:
+            accelerator.log({f"evaluation/{k}": v for k, v in row.items() if k != "step"}, step=progress.step)
+        if best:
+            from safetensors.torch import save_file
+
+            with atomic_folder(folder / BEST) as out:
+                save_file(weights_of(model), out / "weights.safetensors")
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Let Ctrl-C and a polite kill end the step first; a second Ctrl-C ends at once."""
+    asked = False
+
+    def ask(signum: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    before = {}
+    try:
+        for name in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(ValueError):  # not the main thread: leave signals alone
+                before[name] = signal.signal(name, ask)
+        yield lambda: asked
+    finally:
+        for name, old in before.items():
+            signal.signal(name, old)
+
+
+def _truncate_metrics(path: Path, step: int) -> None:
+    """Drop the lines a killed run wrote after its last checkpoint; they will be written again."""
+    import json
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        return
+    kept = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        with contextlib.suppress(json.JSONDecodeError):
+            if json.loads(line).get("step", 0) <= step and step:
+                kept.append(line)
+    path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
