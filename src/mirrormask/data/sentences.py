@@ -8,6 +8,11 @@ from mirrormask.core.errors import one_of
 
 LANGUAGES = ("auto", "en", "zh")
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
 _CJK_MARKS = r"\u3000-\u303f\uff01-\uff65\u2014\u2018-\u201d\u2026"
 _CJK_CHARACTER = re.compile(f"[{_CJK}]")
@@ -19,27 +24,27 @@ _STOP = re.compile(r"""([.!?…]+)["'”’»)\]]*\s+(?=["'“‘«(\[¿¡]*([^\
 _OPENING = "\"'“‘«([{¿¡-–—/"
 
 # Before a name or a number: the full stop after these never ends a sentence.
-_TITLES = frozenset(
-    "mr mrs ms mx messrs mme mlle dr prof rev fr st ste sr sra hon gen col maj capt cmdr lt sgt cpl adm pvt gov sen rep "
-    "pres supt det insp amb mt ft rt vs viz cf ca e.g i.e eg ie al approx dept est op ed eds trans c".split()
+_TITLES = _words(
+    "mr mrs ms mx messrs mme mlle dr prof rev fr st ste sra hon gen col maj capt cmdr lt sgt cpl adm pvt gov sen rep "
+    "pres supt det insp amb mt ft rt vs viz cf ca e.g i.e eg ie al approx dept est op ed eds trans fl"
 )
 # Before a number, or a Roman one: "No. 5", "Vol. II", "Jan. 3".
-_NUMBERED = frozenset(
+_NUMBERED = _words(
     "no nos nr vol vols ch chap sec sect fig figs eq eqs art p pp pg par ps pt pts bk tab app ex "
-    "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+    "jan feb mar apr jun jul aug sep sept oct nov dec"
 )
 # These end a sentence only when the next word is one that begins sentences.
-_PERHAPS = frozenset(
+_PERHAPS = _words(
     "etc inc ltd co corp plc llc bros jr sr esq ph.d b.a m.a b.sc m.sc m.d a.m p.m b.c a.d b.c.e c.e u.s u.k u.n u.s.a "
-    "e.u d.c l.a n.y ave blvd rd hwy bldg min max univ assn dist gov't natl intl sq cent".split()
+    "e.u d.c l.a n.y ave blvd rd hwy bldg min max univ assn dist gov't natl intl sq cent"
 )
-_STARTERS = frozenset(
+_STARTERS = _words(
     "the this that these those there then they their he she it its his her we our you your i my in on at by for from "
     "with without after before during since when while where who what which why how as if although though because "
     "but and or so yet however moreover furthermore meanwhile also another other some many most several each all both "
-    "an a one two three no not to of under over between among according today now here once until".split()
+    "an a one two three no not to of under over between among according today now here once until"
 )
-_ACRONYM = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _ROMAN = re.compile(r"[IVXLC]+")
 
 # Chinese: everything up to a run of stops and what closes after it; an ASCII stop needs no white space either.
@@ -86,7 +91,8 @@ def _english(text: str) -> list[str]:
     start = 0
     for stop in _STOP.finditer(text):
         mark, first, rest = stop.groups()
-        if first.islower() or (mark == "." and not _ends(text, start, stop.start(), first, rest)):
+        following = first + rest if text[stop.end(3) : stop.end(3) + 1] != "." else first + rest + "."
+        if first.islower() or (mark == "." and not _ends(text, start, stop.start(), following)):
             continue
         sentences.append(text[start : stop.end()].strip())
         start = stop.end()
@@ -96,17 +102,17 @@ def _english(text: str) -> list[str]:
     return sentences
 
 
-def _ends(text: str, start: int, stop: int, first: str, rest: str) -> bool:
-    """Say whether the full stop at `stop` ends the sentence that began at `start`; `first` + `rest` is the next word."""
+def _ends(text: str, start: int, stop: int, following: str) -> bool:
+    """Say whether the full stop at `stop` ends the sentence begun at `start`; `following` is the next word."""
     begin = max(text.rfind(" ", start, stop) + 1, start)
     word = text[begin:stop].lstrip(_OPENING)
     lower = word.lower()
     if lower in _TITLES:
         return False
-    if lower in _NUMBERED:
-        return not (first.isdigit() or _ROMAN.fullmatch(first + rest))
+    if lower in _NUMBERED and not (len(word) == 1 and word.isupper()):
+        return not (following[0].isdigit() or _ROMAN.fullmatch(following))
     if word.isdigit() and begin == start:
         return False  # the number of a list: "1. Introduction"
-    if lower in _PERHAPS or _ACRONYM.fullmatch(word):
-        return (first + rest).lower() in _STARTERS
+    if lower in _PERHAPS or _INITIALS.fullmatch(word):
+        return following.lower() in _STARTERS
     return True
