@@ -82,6 +82,11 @@ def count_words(text: str) -> int:
     return len(text.split()) if text.isascii() else len(_WORD.findall(text))
 
 
+def is_cjk(text: str) -> bool:
+    """Say whether a text begins with a Chinese or Japanese character."""
+    return _CJK_CHARACTER.match(text) is not None
+
+
 def _is_chinese(text: str) -> bool:
     return not text.isascii() and 5 * len(_CJK_CHARACTER.findall(text)) >= len(text)
 
