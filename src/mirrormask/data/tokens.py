@@ -16,9 +16,9 @@ from mirrormask.core.errors import DataError, at_least
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.data.corpus_folder import Corpus, column_path
 from mirrormask.data.store import RaggedReader, RaggedWriter
-from mirrormask.data.vocabulary import frame_of, word_starts
+from mirrormask.data.vocabulary import word_starts
 
-__all__ = ["LazyTokens", "TokenStore", "Tokenized", "build_tokens", "frame_of", "open_tokens", "word_starts"]
+__all__ = ["LazyTokens", "TokenStore", "Tokenized", "build_tokens", "open_tokens", "word_starts"]
 
 _FORMAT = 1
 _ROWS, _BYTES = 4096, 1 << 20  # what is tokenized at once, to bound memory
