@@ -16,7 +16,7 @@ from mirrormask.core.errors import at_least
 from mirrormask.core.seeding import generator
 from mirrormask.evaluation.statistics import Counts, Statistic
 
-_BLOCK = 1 << 21  # counts held at once: 16 MB, whatever the number of units and resamples
+_BLOCK = 1 << 17  # counts held at once: 1 MB, which stays in a core's cache whatever is resampled
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
@@ -143,7 +143,7 @@ def difference(
     values = second_values - first_values
     low, high = _percentiles(values, confidence)
     # The +1 counts the data itself as a resample, so that no finite number of them can show p = 0.
-    tail = 1 + min(np.count_nonzero(values <= 0), np.count_nonzero(values >= 0))
+    tail = 1 + int(min(np.count_nonzero(values <= 0), np.count_nonzero(values >= 0)))
     least = 2 / (len(values) + 1)
     p_value = min(1.0, tail * least)
     return Difference(100 * (second - first), 100 * low, 100 * high, p_value, min(1.0, least), confidence)

@@ -6,7 +6,7 @@ a resample then need no sorting: the order of the values is known, and cumulativ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,16 +51,9 @@ def spearman_of(left: NDArray[np.floating], right: NDArray[np.floating]) -> Stat
     return statistic
 
 
-def over_subsets(make: Callable[[NDArray[np.int64]], Statistic], groups: Sequence[NDArray[np.int64]]) -> Statistic:
-    """Return the plain mean of a statistic over groups of units, as `mean` over the subsets of an STS task."""
-    return _combined(make, groups, [1.0] * len(groups))
-
-
-def over_subsets_by_size(
-    make: Callable[[NDArray[np.int64]], Statistic], groups: Sequence[NDArray[np.int64]]
-) -> Statistic:
-    """Return the mean over groups weighted by their size, as `wmean`."""
-    return _combined(make, groups, [float(len(rows)) for rows in groups])
+def on_rows(rows: NDArray[np.int64], statistic: Statistic) -> Statistic:
+    """Return a statistic of some of the units only, such as one subset of an STS task."""
+    return lambda counts: statistic(counts[:, rows])
 
 
 def macro_f1_of(predicted: NDArray[np.integer], gold: NDArray[np.integer], classes: int) -> Statistic:
@@ -93,18 +86,6 @@ class _Ranks:
         held = np.add.reduceat(counts[:, self.order], self.starts, axis=1)  # (r, groups)
         ranks = np.cumsum(held, axis=1) - (held - 1) / 2 - middle[:, None]
         return ranks[:, self.group], np.einsum("rg,rg,rg->r", held, ranks, ranks)
-
-
-def _combined(
-    make: Callable[[NDArray[np.int64]], Statistic], groups: Sequence[NDArray[np.int64]], weights: Sequence[float]
-) -> Statistic:
-    parts = [make(rows) for rows in groups]
-
-    def statistic(counts: Counts) -> NDArray[np.float64]:
-        values = np.stack([part(counts[:, rows]) for part, rows in zip(parts, groups, strict=True)])
-        return np.average(values, axis=0, weights=weights)
-
-    return statistic
 
 
 def _standardized(values: NDArray[np.floating]) -> NDArray[np.float64]:

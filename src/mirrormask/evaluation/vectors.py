@@ -60,9 +60,7 @@ class TextVectors:
 
 
 def _vectors(encoder: Any, texts: list[str], progress: Progress | None) -> NDArray[np.float32]:
-    from sentence_transformers import SentenceTransformer
-
-    if isinstance(encoder, SentenceTransformer):
+    if hasattr(encoder, "encode") and hasattr(encoder, "get_embedding_dimension"):
         from mirrormask.models.bulk import encode_texts
 
         return encode_texts(encoder, texts, progress=progress)
