@@ -31,8 +31,16 @@ class Part(Generic[T]):
     @property
     def parameters(self) -> dict[str, Any]:
         """Return the part's parameters with their defaults, in order."""
-        signature = inspect.signature(self.build)
-        return {n: None if p.default is p.empty else p.default for n, p in signature.parameters.items()}
+        return {n: None if p.default is p.empty else p.default for n, p in self._signature.items()}
+
+    @property
+    def shown_parameters(self) -> list[str]:
+        """Return the parameters a user may set, as `name=default`."""
+        return [f"{n}={p.default}" for n, p in self._signature.items() if p.default is not p.empty]
+
+    @property
+    def _signature(self) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(self.build).parameters
 
 
 class Registry(Generic[T]):

@@ -1,7 +1,7 @@
 """The prose of a docstring: markup, code, tables and field lists out, sentences kept.
 
-Docstrings come in reST, Google, numpy and Markdown dialects. What a sentence encoder can learn from is the running text,
-so this reads a docstring line by line, drops what is not prose and joins the rest into paragraphs of whole sentences.
+Docstrings come in reST, Google, numpy and Markdown dialects. What a sentence encoder can learn from is the
+running text, so this reads a docstring line by line, drops what is not prose and joins the rest into paragraphs of whole sentences.
 """
 
 from __future__ import annotations
@@ -9,20 +9,32 @@ from __future__ import annotations
 import inspect
 import re
 
-CODE_SECTIONS = frozenset("example examples references reference usage demo links authors author see also".split()) | {
-    "see also",
-    "example usage",
-    "usage example",
-}
+CODE_SECTIONS = frozenset(
+    {
+        "example",
+        "examples",
+        "example usage",
+        "references",
+        "reference",
+        "see also",
+        "usage",
+        "links",
+        "authors",
+        "author",
+    }
+)
 PROSE_SECTIONS = frozenset(
-    "args arguments parameters params returns return yields yield raises raise notes note warns warnings warning attributes "
-    "keyword methods inputs input outputs output shape properties variables todo tip receives description summary".split()
-) | {"other parameters", "keyword args", "keyword arguments", "optional parameters"}
+    {"args", "arguments", "parameters", "params", "other parameters", "keyword args", "keyword arguments", "inputs"}
+    | {"input", "outputs", "output", "returns", "return", "yields", "yield", "receives", "raises", "raise", "warns"}
+    | {"warnings", "warning", "notes", "note", "attributes", "methods", "properties", "variables", "shape", "tip"}
+)
 PROSE_DIRECTIVES = frozenset({"note", "warning", "tip", "important", "caution", "hint", "attention", "danger"})
 
 UNDERLINE = re.compile(r"([-=~^\"'*+#])\1{2,}\s*$")
 DIRECTIVE = re.compile(r"\.\.\s+(?:\|[^|]*\|\s*)?([\w:-]+?)::\s*(.*)$")
-FIELD = re.compile(r"[:@](?:param|parameter|arg|argument|key|keyword|raises?|except|exception|returns?|yields?|var|ivar|cvar)\b([^:]*):\s*")
+FIELD = re.compile(
+    r"[:@](?:param|parameter|arg|argument|key|keyword|raises?|except|exception|returns?|yields?|var|ivar|cvar)\b([^:]*):\s*"
+)
 OTHER_FIELD = re.compile(r"[:@]\w[\w .-]*:(\s|$)")
 GOOGLE_ITEM = re.compile(r"\*{0,2}`{0,2}[\w.*, ]{1,60}`{0,2}(?:\s*\([^()]*(?:\([^()]*\)[^()]*)*\))?\s*:(?:\s+|$)")
 NUMPY_ITEM = re.compile(r"`{0,2}\*{0,2}[\w.]+(?:\s*,\s*\*{0,2}[\w.]+)*`{0,2}\s+:(\s.*)?$")
@@ -30,22 +42,24 @@ BULLET = re.compile(r"(?:[-*+•]|\(?\d{1,2}[.)]|#\.)\s+")
 SIGNATURE = re.compile(r"[\w.]+\([^)]*\)?\s*(?:->.*)?$")
 TABLE = re.compile(r"[\s|+=:_-]*$|\|.*\|\s*$|\+[-=+]+")
 
-INLINE: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"!\[[^\]]*\]\([^)]*\)"), " "),
-    (re.compile(r"\[([^\]\[]+)\]\([^)\s]*\)"), r"\1"),
-    (re.compile(r":[\w:+-]+:`(?:[^`<]*?)~?([^`<>]*?)(?:\s*<[^`>]*>)?`"), r"\1"),
-    (re.compile(r"`([^`<]+?)\s*<[^`>]*>`__?"), r"\1"),
-    (re.compile(r"\[#?[\w*]*\]_"), " "),
-    (re.compile(r"<?\b(?:https?|ftp)://[^\s>)\]]*[>)\]]?"), " "),
-    (re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"), " "),
-    (re.compile(r"``?([^`]*)``?_{0,2}"), r"\1"),
-    (re.compile(r"(?<!\w)(\*{1,2})(?=\S)([^*]+?)(?<=\S)\1(?!\w)"), r"\2"),
-    (re.compile(r"(?<!\w)\|([\w ]+)\|(?!\w)"), r"\1"),
-    (re.compile(r"\\(?=[\W_])"), ""),
-    (re.compile(r"\s+"), " "),
+# Each rewrite stands behind a mark that must occur in the text, because most text has none and a search is cheap.
+INLINE: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    ("![", re.compile(r"!\[[^\]]*\]\([^)]*\)"), " "),
+    ("](", re.compile(r"\[([^\]\[]+)\]\([^)\s]*\)"), r"\1"),
+    (":`", re.compile(r":[\w:+-]+:`[~!]?([^`<>]*?)(?:\s*<[^`>]*>)?`"), r"\1"),
+    ("`_", re.compile(r"`([^`<]+?)\s*<[^`>]*>`__?"), r"\1"),
+    ("]_", re.compile(r"\[#?[\w*]*\]_"), " "),
+    ("://", re.compile(r"<?\b(?:https?|ftp)://[^\s>)\]]*[>)\]]?"), " "),
+    ("<", re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"), " "),
+    ("`", re.compile(r"``?([^`]*)``?_{0,2}"), r"\1"),
+    ("*", re.compile(r"(?<!\w)(\*{1,2})(?=\S)([^*]+?)(?<=\S)\1(?!\w)"), r"\2"),
+    ("|", re.compile(r"(?<!\w)\|([\w ]+)\|(?!\w)"), r"\1"),
+    ("\\", re.compile(r"\\(?=[\W_])"), ""),
 )
 BOUNDARY = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9])")
-ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|al|fig|eq|eqs|sec|no|approx|resp|ref|dr|mr|st|incl|[A-Z])\.)[\"')\]]*$", re.I)
+ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|al|fig|eq|eqs|sec|no|approx|resp|ref|dr|mr|st|incl|[A-Z])\.)[\"')\]]*$", re.I
+)
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
@@ -53,8 +67,8 @@ def paragraphs(docstring: str) -> list[list[str]]:
     """Return the prose of a docstring as paragraphs, each a list of sentences.
 
     Example:
-        >>> paragraphs("Read a ``csv`` file. It may be large.\\n\\n>>> read()\\n\\n:param path: Where the file is kept.")
-        [['Read a csv file.', 'It may be large.'], ['Where the file is kept.']]
+        >>> paragraphs("Read a ``csv`` file. It may be big.\\n\\n>>> read()\\n\\n:param path: Where the file is kept.")
+        [['Read a csv file.', 'It may be big.'], ['Where the file is kept.']]
     """
     found = (sentences(block) for block in _blocks(inspect.cleandoc(docstring).splitlines()))
     return [block for block in found if block]
@@ -68,8 +82,10 @@ def sentences(paragraph: str) -> list[str]:
         ['Works with e.g. Windows.', 'Is it fast?']
     """
     text = paragraph
-    for pattern, replacement in INLINE:
-        text = pattern.sub(replacement, text)
+    for mark, pattern, replacement in INLINE:
+        if mark in text:
+            text = pattern.sub(replacement, text)
+    text = " ".join(text.split())
     parts: list[str] = []
     start = 0
     for boundary in BOUNDARY.finditer(text):
@@ -125,7 +141,7 @@ def _blocks(lines: list[str]) -> list[str]:
             continue
         name = line.rstrip(":").lower().strip("*# ")
         is_heading = len(line) < 60 and len(following) >= 3 and UNDERLINE.match(following) and not UNDERLINE.match(line)
-        if is_heading or (line.endswith(":") and name in CODE_SECTIONS | PROSE_SECTIONS):
+        if is_heading or (line.endswith(":") and (name in CODE_SECTIONS or name in PROSE_SECTIONS)):
             blocks.append([])
             section = name
             item_indent = indent

@@ -1,11 +1,12 @@
 """Held-out functions: find a docstring by its function's spelled-out name, with nothing of it seen in training.
 
-A retrieval task that needs no labels: the name of a function and the summary of its docstring were written by one author
-for one thing. What is held out leaves the training text with its duplicates and near-duplicates.
+A retrieval task that needs no labels: the name of a function and the summary of its docstring were written for one and
+the same thing. What is held out leaves the training text with its duplicates and near-duplicates.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -116,7 +117,7 @@ def _fill_training(held: HeldOut, docstrings: Sequence[Docstring]) -> None:
     own = {(each.module, each.qualname) for each in held.functions}
     summaries = {_normal(each.summary) for each in held.functions}
     forbidden = {_normal(sentence) for each in held.functions for sentence in each.sentences}
-    near = _NearDuplicates(forbidden, docstrings)
+    near = _NearDuplicates(forbidden)
     seen: set[str] = set()
     counts: Counter[str] = Counter(docstrings=len(docstrings))
     for each in docstrings:
@@ -146,32 +147,31 @@ def _fill_training(held: HeldOut, docstrings: Sequence[Docstring]) -> None:
 class _NearDuplicates:
     """Finds sentences whose word sets overlap with one of `texts` by `NEAR` or more.
 
-    Two sets of Jaccard overlap t share a word among the rarest `n - ceil(t * n) + 1` of each, so only those are indexed.
+    A set that overlaps with one of n words by t shares at least one of its rarest ``n - ceil(t * n) + 1`` words, so
+    only those are indexed.
     """
 
-    def __init__(self, texts: Iterable[str], docstrings: Sequence[Docstring]) -> None:
-        self.frequency: Counter[str] = Counter()
-        for each in docstrings:
-            self.frequency.update(WORD.findall(each.summary.lower()))
+    def __init__(self, texts: Iterable[str]) -> None:
         self.sets = [frozenset(text.split()) for text in sorted(texts)]
+        frequency = Counter(word for words in self.sets for word in words)
         self.index: dict[str, list[int]] = defaultdict(list)
         for number, words in enumerate(self.sets):
-            for word in self._prefix(words):
+            rarest_first = sorted(words, key=lambda word: (frequency[word], word))
+            for word in rarest_first[: len(words) - math.ceil(NEAR * len(words)) + 1]:
                 self.index[word].append(number)
 
     def to(self, text: str) -> bool:
         """Say whether `text`, already normal, is near one of the texts."""
         words = frozenset(text.split())
-        candidates = {number for word in self._prefix(words) for number in self.index.get(word, ())}
-        for number in candidates:
-            common = len(words & self.sets[number])
-            if common >= NEAR * (len(words) + len(self.sets[number]) - common):
-                return True
+        least, most = NEAR * len(words), len(words) / NEAR
+        for word in self.index.keys() & words:
+            for number in self.index[word]:
+                other = self.sets[number]
+                if least <= len(other) <= most:
+                    common = len(words & other)
+                    if common >= NEAR * (len(words) + len(other) - common):
+                        return True
         return False
-
-    def _prefix(self, words: frozenset[str]) -> list[str]:
-        length = len(words) + 1 + int(-NEAR * len(words) // 1)  # n - ceil(NEAR * n) + 1
-        return sorted(words, key=lambda word: (self.frequency[word], word))[:length]
 
 
 def _normal(text: str) -> str:

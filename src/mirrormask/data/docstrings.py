@@ -12,7 +12,6 @@ import os
 import site
 import sys
 import sysconfig
-import tokenize
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -23,8 +22,11 @@ from pathlib import Path
 from mirrormask.core.errors import DataError
 from mirrormask.data.docstring_prose import paragraphs
 
-SKIPPED_FOLDERS = frozenset({"test", "tests", "_vendor", "__pycache__", "site-packages", "dist-packages", "node_modules"})
-LARGEST_FILE = 2_000_000  # bytes; beyond this a source is generated tables
+SKIPPED_FOLDERS = frozenset(
+    {"test", "tests", "testing", "_vendor", "__pycache__", "site-packages", "dist-packages", "node_modules"}
+)
+LARGEST_FILE = 1_000_000  # bytes; beyond this a source is generated tables
+SPARSEST = 4_000  # bytes of source per docstring; beyond this a file is code that hardly anybody described
 CHUNK = 64  # files handed to a process at a time
 FEWEST_FILES_FOR_PROCESSES = 500  # below this, starting processes costs more than it saves
 
@@ -80,7 +82,7 @@ class Collected:
 
 def installed_roots() -> list[Path]:
     """Return the folders that hold installed packages and the standard library, without the working directory."""
-    names = [sysconfig.get_path(key) for key in ("purelib", "platlib", "stdlib")]
+    names: list[str | None] = [sysconfig.get_path(key) for key in ("purelib", "platlib", "stdlib")]
     names += [*site.getsitepackages(), site.getusersitepackages() if site.ENABLE_USER_SITE else None]
     roots = {Path(name).resolve() for name in names if name and Path(name).is_dir()}
     return sorted(roots)
@@ -95,18 +97,22 @@ def source_files(root: Path) -> list[Path]:
     return sorted(path for path in found if not path.is_symlink())
 
 
-def collect(paths: Iterable[str | Path] | None = None, progress: Progress | None = None, *, workers: int = 1) -> Collected:
+def collect(
+    paths: Iterable[str | Path] | None = None, progress: Progress | None = None, *, workers: int = 1
+) -> Collected:
     """Read every docstring under `paths`.
 
     Args:
         paths: folders that hold packages; by default those of the running interpreter.
         progress: called with (files done, files in all).
-        workers: processes to parse with. Above 1, call it under ``if __name__ == "__main__":`` as `multiprocessing` asks.
+        workers: processes to parse with; above 1, a script must call this under ``if __name__ == "__main__":``.
     """
     roots = installed_roots() if paths is None else [Path(path).resolve() for path in paths]
     for root in roots:
         if not root.is_dir():
-            raise DataError(f"The docstring corpus reads folders of Python packages. Got {str(root)!r}, which is no folder.")
+            raise DataError(
+                f"The docstring corpus reads folders of Python packages. Got {str(root)!r}, which is no folder."
+            )
     jobs: list[tuple[str, str]] = []
     seen: set[Path] = set()
     for root in roots:
@@ -117,7 +123,9 @@ def collect(paths: Iterable[str | Path] | None = None, progress: Progress | None
     chunks = [jobs[start : start + CHUNK] for start in range(0, len(jobs), CHUNK)]
     collected = Collected(files=len(jobs))
     done = 0
-    for chunk, (docstrings, unreadable, too_large) in zip(chunks, _read_chunks(chunks, workers, len(jobs)), strict=True):
+    for chunk, (docstrings, unreadable, too_large) in zip(
+        chunks, _read_chunks(chunks, workers, len(jobs)), strict=True
+    ):
         collected.docstrings += docstrings
         collected.unreadable += unreadable
         collected.too_large += too_large
@@ -131,7 +139,7 @@ Chunk = Sequence[tuple[str, str]]
 ChunkResult = tuple[list[Docstring], int, int]
 
 
-def _read_chunks(chunks: list[Chunk], workers: int, files: int) -> Iterator[ChunkResult]:
+def _read_chunks(chunks: Sequence[Chunk], workers: int, files: int) -> Iterator[ChunkResult]:
     """Yield the result of each chunk in order; a pool that cannot start or dies is replaced by this process."""
     done = 0
     if workers > 1 and files >= FEWEST_FILES_FOR_PROCESSES:
@@ -149,7 +157,7 @@ def _read_chunks(chunks: list[Chunk], workers: int, files: int) -> Iterator[Chun
 
 
 def read_chunk(chunk: Chunk) -> ChunkResult:
-    """Read the docstrings of some (root, file) pairs; return them with the counts of unreadable and of too large files."""
+    """Read the docstrings of some (root, file) pairs, and count the files that are unreadable or too large."""
     docstrings: list[Docstring] = []
     unreadable = too_large = 0
     collecting = gc.isenabled()
@@ -157,7 +165,7 @@ def read_chunk(chunk: Chunk) -> ChunkResult:
     try:
         for root, path in chunk:
             try:
-                if os.path.getsize(path) > LARGEST_FILE:
+                if Path(path).stat().st_size > LARGEST_FILE:
                     too_large += 1
                     continue
                 docstrings += read_file(Path(path), Path(root))
@@ -172,8 +180,8 @@ def read_chunk(chunk: Chunk) -> ChunkResult:
 def read_file(path: Path, root: Path) -> list[Docstring]:
     """Return the docstrings of one source file whose dotted name starts at `root`."""
     source = path.read_bytes()
-    if b'"""' not in source and b"'''" not in source:
-        return []  # almost every docstring is triple-quoted, and parsing is what takes the time
+    if (source.count(b'"""') + source.count(b"'''")) // 2 * SPARSEST < len(source):
+        return []  # docstrings are triple-quoted; a source with next to none is not worth its parsing, which takes the time
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # old sources hold invalid escapes; that is not the reader's affair
         tree = ast.parse(source)
@@ -194,16 +202,16 @@ def _walk(node: ast.AST, module: str, prefix: str, found: list[Docstring]) -> No
         name = (prefix or module).rsplit(".", 1)[-1]
         prose = "\n\n".join("\n".join(block) for block in blocks)
         found.append(Docstring(sys.intern(module.split(".", 1)[0]), module, prefix, name, kind, prose))
-    if kind == "function":
-        return
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If | ast.Try):
-            for grandchild in ast.walk(child):
-                _define(grandchild, module, prefix, found)
-        else:
-            _define(child, module, prefix, found)
+    if kind != "function":
+        for definition in _definitions(node):
+            _walk(definition, module, f"{prefix}.{definition.name}" if prefix else definition.name, found)
 
 
-def _define(node: ast.AST, module: str, prefix: str, found: list[Docstring]) -> None:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        _walk(node, module, f"{prefix}.{node.name}" if prefix else node.name, found)
+def _definitions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Yield what the body of a module or class defines, also under ``if``, ``try`` and ``with``."""
+    for block in ("body", "orelse", "handlers", "finalbody"):
+        for child in getattr(node, block, ()):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield child
+            elif isinstance(child, ast.If | ast.Try | ast.With | ast.ExceptHandler):
+                yield from _definitions(child)

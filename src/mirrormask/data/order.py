@@ -50,7 +50,11 @@ class ShuffledOrder:
 
     def take(self, start: int, stop: int) -> NDArray[np.int64]:
         """Return the rows at places `start` to `stop`."""
-        rows = self._once(np.arange(start, min(stop, self.n), dtype=np.uint64))
+        return self.at(np.arange(start, min(stop, self.n)))
+
+    def at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows at the given places."""
+        rows = self._once(places.astype(np.uint64))
         while (outside := rows >= self.n).any():
             rows[outside] = self._once(rows[outside])
         return rows.astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,26 +18,42 @@ class TextVectors:
     """The vectors of a set of texts under one model, looked up by text.
 
     Args:
-        texts: unique texts.
+        texts: unique texts, as they were encoded.
         vectors: their vectors (len(texts), d).
+        prompts: what the model wants before a text in a role, such as "query: " before a query.
     """
 
-    def __init__(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    def __init__(
+        self, texts: Sequence[str], vectors: NDArray[np.float32], prompts: Mapping[str, str] | None = None
+    ) -> None:
         self._place = {text: row for row, text in enumerate(texts)}
         self._vectors = vectors
+        self._prompts = dict(prompts or {})
 
     @classmethod
     def encode(
-        cls, encoder: Any, texts: Iterable[str], *, name: str = "the model", progress: Progress | None = None
+        cls,
+        encoder: Any,
+        texts: Iterable[str] = (),
+        *,
+        roles: Mapping[str, Iterable[str]] | None = None,
+        name: str = "the model",
+        progress: Progress | None = None,
     ) -> TextVectors:
         """Encode each different text once.
 
         Args:
             encoder: a SentenceTransformer, anything with its `encode`, or a function from texts to vectors (n, d).
+            texts: texts without a role.
+            roles: queries and documents, which some models want with a prompt of their own in front.
             name: what to call the model in messages.
             progress: called with the number of texts just done.
         """
-        unique = list(dict.fromkeys(texts))
+        prompts = prompts_of(encoder)
+        everything = dict.fromkeys(texts)
+        for role, members in (roles or {}).items():
+            everything |= dict.fromkeys(prompts.get(role, "") + text for text in members)
+        unique = list(everything)
         vectors = _vectors(encoder, unique, progress)
         if vectors.ndim != 2 or len(vectors) != len(unique):
             raise ModelError(
@@ -49,14 +65,23 @@ class TextVectors:
                 f"{name} gives vectors with NaN or infinity for {broken} of {len(unique)} texts. "
                 "Its weights are damaged or its training diverged: take an earlier checkpoint."
             )
-        return cls(unique, vectors)
+        return cls(unique, vectors, prompts)
 
     def __len__(self) -> int:
         return len(self._place)
 
-    def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of the texts (len(texts), d), in their order."""
-        return self._vectors[[self._place[text] for text in texts]]
+    def of(self, texts: Sequence[str], role: str = "") -> NDArray[np.float32]:
+        """Return the vectors of the texts in a role (len(texts), d), in their order."""
+        prompt = self._prompts.get(role, "")
+        return self._vectors[[self._place[prompt + text] for text in texts]]
+
+
+def prompts_of(encoder: Any) -> dict[str, str]:
+    """Return the prompts a model was saved with for queries and documents, as sentence-transformers applies them."""
+    known = getattr(encoder, "prompts", None) or {}
+    found = {"query": known.get("query")}
+    found["document"] = next((known[key] for key in ("document", "passage", "corpus") if known.get(key)), None)
+    return {role: prompt for role, prompt in found.items() if prompt}
 
 
 def _vectors(encoder: Any, texts: list[str], progress: Progress | None) -> NDArray[np.float32]:

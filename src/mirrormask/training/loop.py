@@ -54,6 +54,9 @@ class Score:
 class Reporter:
     """Is told how a run goes; the command line shows it, a library call need not."""
 
+    def say(self, text: str) -> None:
+        """Take note of something in words."""
+
     def start(self, total: int, done: int, precision: Precision) -> None:
         """Begin, or go on after `done` updates."""
 
@@ -168,7 +171,17 @@ def fit(
             losses.add(step, loss, norm)
             progress.step = done
             if accelerator.device.type == "cpu" or done % 10 == 0 or done == total:
-                _report(losses.take(folder, progress), accelerator, folder, reporter, share * settings.learning_rate)
+                rows, broken = losses.take()
+                _report(rows, accelerator, folder, reporter, share * settings.learning_rate)
+                if broken is not None:
+                    progress.step = broken.step - 1
+                    if accelerator.is_main_process:
+                        save_checkpoint(folder / CHECKPOINT, model, optimizer, progress)
+                    raise TrainingError(
+                        f"The loss of step {broken.step} is {broken.loss} (gradient norm {broken.norm}): training "
+                        f"stopped there, and the last good weights are in {folder / CHECKPOINT}. Lower the learning "
+                        "rate, or raise the temperature."
+                    )
             if evaluate is not None and (done % evaluate_every == 0 or done == total):
                 _evaluate(evaluate, accelerator, model, progress, folder, reporter)
                 stopped_early = bool(settings.patience) and progress.stale >= settings.patience
@@ -245,6 +258,13 @@ def _update(accelerator: Accelerator, optimizer: Any, prepared: Any, model: nn.M
     return norm
 
 
+@dataclass(frozen=True)
+class _Broken:
+    step: int
+    loss: float
+    norm: float
+
+
 class _Losses:
     """Losses not yet read from the device, so that a GPU need not wait for the host at every step."""
 
@@ -255,23 +275,22 @@ class _Losses:
     def add(self, step: int, loss: Tensor, norm: Tensor) -> None:
         self.waiting.append((step + 1, loss, norm.detach()))
 
-    def take(self, folder: Path, progress: Progress) -> list[dict[str, float]]:
+    def take(self) -> tuple[list[dict[str, float]], _Broken | None]:
+        """Return a row for each step since the last call, up to the first whose loss or gradient is no number."""
         if not self.waiting:
-            return []
+            return [], None
         values = torch.stack([torch.stack([loss.float(), norm.float()]) for _, loss, norm in self.waiting]).tolist()
         now = time.monotonic()
         rate = len(self.waiting) / max(now - self.since, 1e-9)
         self.since = now
-        rows = []
-        for (step, _, _), (loss, norm) in zip(self.waiting, values, strict=True):
-            if not (abs(loss) < float("inf") and norm < float("inf")):  # false for NaN too
-                raise TrainingError(
-                    f"The loss of step {step} is {loss} (gradient norm {norm}): training stopped there and the last "
-                    f"good weights are in {folder}. Lower the learning rate, or raise the temperature."
-                )
-            rows.append({"step": step, "loss": loss, "gradient_norm": norm, "steps_per_second": rate})
+        rows: list[dict[str, float]] = []
+        steps = [step for step, _, _ in self.waiting]
         self.waiting.clear()
-        return rows
+        for step, (loss, norm) in zip(steps, values, strict=True):
+            if not (abs(loss) < float("inf") and norm < float("inf")):  # false for NaN too
+                return rows, _Broken(step, loss, norm)
+            rows.append({"step": step, "loss": loss, "gradient_norm": norm, "steps_per_second": rate})
+        return rows, None
 
 
 def _report(

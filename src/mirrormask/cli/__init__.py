@@ -1,0 +1,50 @@
+"""The command line: one file per verb. A command parses, calls one library function, prints."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from mirrormask import __version__
+from mirrormask.cli import encode, evaluate, info, parts, quickstart, run, similarity, train
+from mirrormask.cli.output import run_safely
+
+app = typer.Typer(
+    name="mirrormask",
+    help="Turn a masked language model into a sentence encoder without labels, and measure it.\n\n"
+    "First time? [bold]mirrormask quickstart[/bold] trains and measures an encoder in about three minutes, offline.\n\n"
+    "Your own text: [bold]mirrormask train my.txt --out my-encoder[/bold], then "
+    "[bold]mirrormask evaluate mini my-encoder --data my-pairs.csv[/bold] for the proof.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"mirrormask {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
+    pass
+
+
+app.command("quickstart")(quickstart.quickstart)
+app.command("train")(train.train)
+app.command("run")(run.run)
+app.command("evaluate")(evaluate.evaluate)
+app.command("encode")(encode.encode)
+app.command("similarity")(similarity.similarity)
+app.command("info")(info.info)
+app.command("list")(parts.list_parts)
+
+
+def main() -> None:
+    """Run the command line; the exit code says what happened."""
+    sys.exit(run_safely(app))

@@ -1,0 +1,38 @@
+"""`mirrormask encode`: texts in, vectors out, without holding either in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from mirrormask.cli.output import Json, Output, Quiet
+
+
+def encode(
+    source: str = typer.Argument(..., help="A file (.txt .csv .tsv .jsonl .parquet, also compressed), or - for stdin."),
+    out: Path = typer.Option(..., "--out", "-o", help="Where the vectors go: .npy (vectors only) or .parquet (texts too)."),
+    model: str = typer.Option("mini", "--model", "-m", help="Model name or folder."),
+    column: str = typer.Option("", "--column", help="The column to read, where the file has several."),
+    precision: str = typer.Option("auto", "--precision", help="auto, fp32, bf16 or fp16."),
+    normalize: bool = typer.Option(False, "--normalize", help="Scale every vector to length 1."),
+    as_json: bool = Json,
+    quiet: bool = Quiet,
+) -> None:
+    """Encode every text of a file, row by row, streaming.
+
+    [bold]mirrormask encode reviews.csv --column text --model my-encoder --out reviews.npy[/bold]
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from mirrormask.experiments.encoding import encode_file
+
+    output = Output(as_json=as_json, quiet=quiet)
+    columns = (SpinnerColumn(), TextColumn("encoding"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=output.err, disable=output.quiet) as bar:
+        task = bar.add_task("encoding", total=None)
+        done = encode_file(
+            source, out, model=model, column=column or None, precision=precision, normalize=normalize,
+            progress=lambda count: bar.advance(task, count),
+        )
+    output.result(done, lambda: output.out.print(f"{done['rows']:,} vectors of {done['dimension']} numbers in {out}"))

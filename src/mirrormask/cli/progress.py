@@ -1,0 +1,58 @@
+"""The progress bar of training: loss, rate, time left, and each evaluation as it comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mirrormask.cli.output import Output
+
+if TYPE_CHECKING:
+    from mirrormask.experiments.runner import Reporter
+
+
+def reporter_for(output: Output) -> Reporter:
+    """Return a reporter that shows a run on the terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from mirrormask.experiments.runner import Reporter, Score
+    from mirrormask.models.precision import Precision
+
+    class Terminal(Reporter):
+        def __init__(self) -> None:
+            self.bar = Progress(
+                TextColumn("training"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("loss {task.fields[loss]}"),
+                TextColumn("{task.fields[rate]}"),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+                console=output.err,
+                disable=output.quiet,
+            )
+            self.task: Any = None
+            self.batch_size = 0
+
+        def say(self, text: str) -> None:
+            output.say(text)
+
+        def start(self, total: int, done: int, precision: Precision) -> None:
+            output.say(f"Computing in {precision.name}: {precision.reason}.")
+            if done:
+                output.say(f"Going on after step {done}.")
+            self.bar.start()
+            self.task = self.bar.add_task("training", total=total, completed=done, loss="-", rate="")
+
+        def step(self, step: int, metrics: dict[str, float]) -> None:
+            rate = metrics["steps_per_second"] * max(1, self.batch_size)
+            self.bar.update(self.task, completed=step, loss=f"{metrics['loss']:.4f}", rate=f"{rate:,.0f} rows/s")
+
+        def evaluated(self, step: int, score: Score, best: bool) -> None:
+            if not output.quiet:
+                mark = " [green](best so far)[/green]" if best else ""
+                self.bar.console.print(f"  step {step:>6}  score {score.value:8.3f}{mark}")
+
+        def stop(self) -> None:
+            self.bar.stop()
+
+    return Terminal()

@@ -1,0 +1,41 @@
+"""What `train` and `run` share: perform a recipe, show it, and say how to go on after an interruption."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from mirrormask.cli.output import Output
+from mirrormask.cli.progress import reporter_for
+from mirrormask.experiments.recipe import Recipe
+
+
+def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
+    """Run the recipe and print its result."""
+    from mirrormask.experiments.runner import run_recipe
+    from mirrormask.training.loop import Interrupted
+
+    reporter = reporter_for(output)
+    try:
+        done = run_recipe(recipe, out, resume=resume, reporter=reporter)
+    except Interrupted as stop:
+        raise Interrupted(f"{stop} Go on with: {resume_command()}") from None
+    result = done.record["result"]
+
+    def show() -> None:
+        output.out.print(f"Encoder: {done.model}")
+        if result["best_score"] is not None:
+            output.out.print(
+                f"Kept the checkpoint of step {result['best_step']} of {result['steps']} "
+                f"({done.record['selection']['by']} {result['best_score']:.3f})."
+            )
+        output.out.print(f'Open it with SentenceTransformer("{done.model}"), or measure it: mirrormask evaluate {out}')
+
+    output.result({"out": str(out), "model": str(done.model), **done.record}, show)
+
+
+def resume_command() -> str:
+    """Return the command that goes on with what this one began."""
+    arguments = [a for a in sys.argv[1:] if a != "--resume"]
+    return shlex.join(["mirrormask", *arguments, "--resume"])

@@ -1,0 +1,64 @@
+"""The user's scored pairs: how well cosines rank them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mirrormask.core.errors import DataError
+from mirrormask.core.similarity import paired_cosine
+from mirrormask.evaluation.own_task import OwnTask
+from mirrormask.evaluation.statistics import Statistic, pearson_of, spearman_of
+from mirrormask.evaluation.vectors import TextVectors
+
+POSITIVE_SHARE = 0.8
+"""Pairs above this share of the score's range are positives: above 4 on a scale from 0 to 5."""
+
+
+class ScoredPairs(OwnTask):
+    """Pairs of texts with a gold score.
+
+    Args:
+        source: the file, for messages.
+        left, right: the two sides of each pair.
+        scores: gold scores on any scale, higher meaning more alike.
+    """
+
+    kind = "pairs"
+    unit = "pairs"
+    primary = "spearman_percent"
+
+    def __init__(self, source: str, left: Sequence[str], right: Sequence[str], scores: Sequence[float]) -> None:
+        super().__init__(source, len(scores))
+        self.left, self.right = left, right
+        self.scores = np.array(scores, dtype=np.float64)
+        if np.ptp(self.scores) == 0:
+            raise DataError(
+                f"All {len(scores)} scores of {source} are {self.scores[0]:g}, and nothing can be ranked by them. "
+                "Give pairs with at least two different scores."
+            )
+
+    def roles(self) -> Mapping[str, Iterable[str]]:
+        """Return both sides, without a role."""
+        return {"": [*self.left, *self.right]}
+
+    def similarities(self, vectors: TextVectors) -> NDArray[np.float64]:
+        """Return the cosine of every pair (n,)."""
+        return paired_cosine(vectors.of(self.left), vectors.of(self.right))
+
+    def statistics(self, vectors: TextVectors, *, seed: int) -> dict[str, Statistic]:
+        """Return Spearman's and Pearson's correlation of the cosines with the scores."""
+        cosines = self.similarities(vectors)
+        return {
+            "spearman_percent": spearman_of(cosines, self.scores),
+            "pearson_percent": pearson_of(cosines, self.scores),
+        }
+
+    def positives(self, vectors: TextVectors) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return both sides of the pairs whose score lies above four fifths of the scale."""
+        low = min(0.0, float(self.scores.min()))
+        chosen = np.flatnonzero(self.scores > low + POSITIVE_SHARE * (self.scores.max() - low))
+        left, right = ([side[row] for row in chosen] for side in (self.left, self.right))
+        return vectors.of(left), vectors.of(right)

@@ -1,0 +1,54 @@
+"""Choosing a checkpoint: by a dev set with labels where there is one, without labels where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mirrormask.training.loop import Score
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How checkpoints are compared.
+
+    Args:
+        name: of the score.
+        explanation: a sentence for the user.
+        score: measures the encoder as it is now, larger is better; None keeps the last checkpoint.
+    """
+
+    name: str
+    explanation: str
+    score: Callable[[], Score] | None
+
+
+def choose_selection(encoder: Any, dev: str, held_out: Sequence[str]) -> Selection:
+    """Return how to choose: by `dev` (an STS task or a file of scored pairs), or by the held-out texts alone.
+
+    Args:
+        encoder: the SentenceTransformer in training.
+        dev: an STS task such as `stsb-dev`, or a file with sentence1, sentence2 and score; empty for none.
+        held_out: texts of the corpus that training does not see.
+    """
+    if dev:
+        return _by_labels(encoder, dev)
+    from mirrormask.evaluation.label_free import EXPLANATION, NAME, LabelFreeScore
+
+    if len(held_out) < 50:
+        return Selection("last", "Too little text to set some aside: the last checkpoint is kept.", None)
+    return Selection(NAME, EXPLANATION, LabelFreeScore(encoder, held_out))
+
+
+def _by_labels(encoder: Any, dev: str) -> Selection:
+    from mirrormask.evaluation.sts import sts_spearman
+
+    task: Any = dev
+    if Path(dev).is_file():
+        from mirrormask.evaluation.pairs import load_pairs
+
+        task = load_pairs(dev)
+    explanation = f"Checkpoints are chosen by Spearman's correlation on {dev}."
+    return Selection(f"spearman on {dev}", explanation, lambda: Score(sts_spearman(encoder, task)))

@@ -1,0 +1,302 @@
+"""One run of a recipe: model, text, method and loop put together, measured, saved and recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mirrormask.core.errors import MirrormaskError, at_least
+from mirrormask.core.framing import frame_of
+from mirrormask.core.registry import configuration
+from mirrormask.core.seeding import derive
+from mirrormask.core.storage import read_json, write_json
+from mirrormask.data.batching import Batches
+from mirrormask.data.corpus import Corpus, build_corpus
+from mirrormask.data.held_out import Rest
+from mirrormask.data.pairs import pairings
+from mirrormask.data.tokens import LazyTokens, Tokenized, build_tokens
+from mirrormask.data.vocabulary import word_starts
+from mirrormask.evaluation.selection import Selection, choose_selection
+from mirrormask.experiments.recipe import Recipe
+from mirrormask.methods import methods
+from mirrormask.models.encoder import build_encoder, pooling_of, save_encoder, training_head
+from mirrormask.models.mask_prompt import TEMPLATE
+from mirrormask.models.precision import best_precision
+from mirrormask.training.compiling import WIDTHS, compile_encoder, restore, should_compile
+from mirrormask.training.estimate import estimate
+from mirrormask.training.gather import world
+from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, fit
+from mirrormask.training.method import Composition, Method
+from mirrormask.training.quick_dropout import quickened
+from mirrormask.training.settings import Settings
+from mirrormask.views import Vocabulary
+
+__all__ = ["HELD_OUT", "RECORD", "Reporter", "RunResult", "Score", "run_recipe"]
+
+RECORD, MODEL, WORK = "run.json", "model", "work"
+
+HELD_OUT = 1_000
+"""Texts set aside for choosing a checkpoint without labels."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run left behind.
+
+    Args:
+        folder: the run's folder.
+        model: the folder of the encoder.
+        record: everything about the run, as in its `run.json`.
+    """
+
+    folder: Path
+    model: Path
+    record: dict[str, Any]
+
+
+def run_recipe(
+    recipe: Recipe,
+    out: Path | str,
+    *,
+    source: Any = None,
+    resume: bool = False,
+    reporter: Reporter | None = None,
+) -> RunResult:
+    """Train as the recipe says and leave an encoder in `out/model`.
+
+    Args:
+        recipe: the run.
+        out: its folder: model, record, metrics, and while it runs checkpoints and the prepared text.
+        source: texts to learn from instead of the recipe's corpus, as `build_corpus` takes them.
+        resume: go on from the last checkpoint in `out`.
+        reporter: is told how it goes.
+    """
+    out = Path(out)
+    reporter = reporter or Reporter()
+    finished = _existing(out, resume)
+    if finished is not None:
+        reporter.say(f"{out} is finished already; its encoder is in {out / MODEL}.")
+        return finished
+    out.mkdir(parents=True, exist_ok=True)
+    composition: Composition = methods.build(recipe.method.name, **recipe.method.parameters)
+    settings = Settings(**{**composition.training, **recipe.training}, seeds=recipe.seeds)
+    torch.manual_seed(derive(recipe.seeds.initialization, "weights"))
+    encoder, pooling = _encoder(recipe, composition)
+    method_text = _Text(recipe, composition, settings, encoder, out / WORK, source, reporter)
+    device = next(encoder.parameters()).device
+    total = settings.total_steps(len(method_text.batches))
+    compiled = should_compile(settings.compile, device, total, settings.max_length)
+    method = Method(
+        encoder,
+        composition,
+        method_text.vocabulary,
+        head=training_head(encoder, pooling),
+        chunk=settings.large_batch or None,
+        pad_to=WIDTHS if compiled else 1,
+    )
+    method.to(device)
+    selection = choose_selection(encoder, recipe.data.dev, method_text.held_out)
+    reporter.say(selection.explanation)
+    with quickened(encoder):
+        _announce(method, method_text, settings, composition, total, reporter)
+        if compiled:
+            compile_encoder(encoder)
+        result = fit(
+            method,
+            method_text.batches,
+            settings,
+            out,
+            stabilizer=composition.stabilizer,
+            evaluate=selection.score,
+            reporter=reporter,
+            resume=resume,
+            plan={"recipe": recipe.record(), "corpus": method_text.corpus.fingerprint, "world": world()[1]},
+        )
+    restore(encoder)
+    record = _record(recipe, composition, settings, pooling, method_text, selection, result, encoder)
+    if world()[0] == 0:
+        save_encoder(encoder, out / MODEL, facts=_facts(recipe, result, selection))
+        write_json(out / RECORD, record)
+        for leftover in (CHECKPOINT, "best", WORK):
+            shutil.rmtree(out / leftover, ignore_errors=True)
+    return RunResult(out, out / MODEL, record)
+
+
+class _Text:
+    """The prepared text of a run: corpus, tokens, pairs, batches, and what was set aside."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        composition: Composition,
+        settings: Settings,
+        encoder: Any,
+        folder: Path,
+        source: Any,
+        reporter: Reporter,
+    ) -> None:
+        name, parameters = composition.pairing
+        if recipe.pairing.name:
+            name, parameters = recipe.pairing.name, dict(recipe.pairing.parameters)
+        self.pairing = pairings.build(name, **parameters)
+        data = recipe.data
+        if source is None and not data.corpus:
+            raise MirrormaskError("A run needs text: name a corpus (a file, '-' for stdin, or a dataset).")
+        self.corpus: Corpus = build_corpus(
+            source if source is not None else list(data.corpus),
+            _own(folder / "corpus"),
+            columns=data.columns or None,
+            split=data.split,
+            deduplicate=data.deduplicate,
+            min_words=data.min_words,
+            max_words=data.max_words or None,
+            limit=data.limit or None,
+        )
+        reporter.say(f"{self.corpus.report}.")
+        tokenizer = encoder.tokenizer
+        frame = getattr(encoder[0], "frame", None) or frame_of(tokenizer)
+        at_least("max_length", settings.max_length, len(frame) + 1, of="training")
+        keep = self.pairing.max_tokens_needed(settings.max_length - len(frame))
+        drawn = settings.steps * settings.batch_size * settings.accumulation
+        if settings.steps and drawn < len(self.corpus):  # a run that sees a part of the text tokenizes only that part
+            self.tokens: Tokenized = LazyTokens(self.corpus, tokenizer, max_tokens=keep)
+        else:
+            self.tokens = build_tokens(self.corpus, tokenizer, _own(folder / "tokens"), max_tokens=keep)
+        examples = self.pairing.index(self.corpus, self.tokens, _own(folder / "pairs"))
+        aside = 0 if data.dev else min(HELD_OUT, len(examples) // 10)
+        rest = Rest(examples, aside, derive(recipe.seeds.data, "held-out"))
+        self.held_out = [_first(self.corpus[int(row)]) for row in rest.held_out()] if aside else []
+        self.batches = Batches(
+            rest,
+            frame,
+            batch_size=settings.batch_size,
+            max_length=settings.max_length,
+            seed=recipe.seeds.data,
+            drop_last=len(rest) >= 2 * settings.batch_size,
+            min_rows=max(2, world()[1]),
+        )
+        special = frozenset(int(i) for i in tokenizer.all_special_ids)
+        self.vocabulary = Vocabulary(frame, word_starts(tokenizer), tokenizer.mask_token_id, special)
+
+
+def _first(row: str | tuple[str, ...]) -> str:
+    return row if isinstance(row, str) else row[0]
+
+
+def _own(folder: Path) -> Path:
+    """Return a folder that only this process writes, where several share a disk."""
+    rank, size = world()
+    return folder if size == 1 else folder.with_name(f"{folder.name}-{rank}")
+
+
+def _existing(out: Path, resume: bool) -> RunResult | None:
+    """Return the finished run in `out` when resuming; refuse to write over one otherwise."""
+    done = (out / RECORD).is_file() and (out / MODEL).is_dir()
+    if done and resume:
+        return RunResult(out, out / MODEL, read_json(out / RECORD))
+    if done:
+        raise MirrormaskError(f"{out} holds a finished run. Give another --out, or remove the folder.")
+    if (out / CHECKPOINT).is_dir() and not resume:
+        raise MirrormaskError(f"{out} holds an unfinished run. Go on with --resume, give another --out, or remove it.")
+    return None
+
+
+def _encoder(recipe: Recipe, composition: Composition) -> tuple[Any, str]:
+    spec = recipe.model
+    options = {"template": spec.template or TEMPLATE, "lora": spec.lora}
+    if spec.pooling:
+        return build_encoder(spec.name, pooling=spec.pooling, **options), spec.pooling  # type: ignore[arg-type]
+    encoder = build_encoder(spec.name, **options)  # type: ignore[arg-type]
+    own = pooling_of(encoder)
+    trained = getattr(encoder, "mirrormask_source", "")
+    if (Path(str(trained)) / "modules.json").is_file():  # a sentence encoder keeps the pooling it was made with
+        return encoder, own
+    if composition.pooling != own:
+        encoder = build_encoder(spec.name, pooling=composition.pooling, **options)  # type: ignore[arg-type]
+    return encoder, composition.pooling
+
+
+def _announce(
+    method: Method, text: _Text, settings: Settings, composition: Composition, total: int, reporter: Reporter
+) -> None:
+    precision = best_precision(next(method.parameters()).device, settings.precision)
+    rank, size = world()
+    batch = text.batches.at(0, rank=rank, world=size)
+    passes = composition.stabilizer.passes * settings.accumulation
+    expected = estimate(method, batch, total, precision, passes=passes)
+    truncated = f"; {text.tokens.truncated:,} texts cut at {text.tokens.max_tokens} tokens" if text.tokens.truncated else ""
+    reporter.say(f"{total:,} steps of {settings.batch_size} over {len(text.batches.examples):,} pairs{truncated}.")
+    reporter.say(f"This will take {expected}.")
+
+
+def _facts(recipe: Recipe, result: Result, selection: Selection) -> dict[str, Any]:
+    return {
+        "base_model": recipe.model.name,
+        "method": recipe.method.name,
+        "steps": result.best_step,
+        "chosen_by": selection.name,
+        "score": result.best_score,
+        "trained_with": f"mirrormask {metadata.version('mirrormask')}" if _installed() else "mirrormask",
+    }
+
+
+def _record(
+    recipe: Recipe,
+    composition: Composition,
+    settings: Settings,
+    pooling: str,
+    text: _Text,
+    selection: Selection,
+    result: Result,
+    encoder: Any,
+) -> dict[str, Any]:
+    return {
+        "recipe": recipe.record(),
+        "parts": {**composition.record(), "pairing": configuration(text.pairing), "pooling": pooling},
+        "settings": dataclasses.asdict(settings),
+        "data": {
+            **dataclasses.asdict(text.corpus.report),
+            "fingerprint": text.corpus.fingerprint,
+            "pairs": len(text.batches.examples),
+            "truncated": text.tokens.truncated,
+        },
+        "selection": {"by": selection.name, "explanation": selection.explanation},
+        "result": dataclasses.asdict(result),
+        "device": str(encoder.device),
+        "precision": best_precision(encoder.device, settings.precision).name,
+        "processes": world()[1],
+        "versions": _versions(),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def _versions() -> dict[str, str]:
+    names = ("torch", "transformers", "sentence-transformers", "accelerate", "tokenizers", "numpy")
+    found = {name: metadata.version(name) for name in names}
+    return {"python": platform.python_version(), "mirrormask": _version(), **found}
+
+
+def _version() -> str:
+    from mirrormask import __version__
+
+    return __version__
+
+
+def _installed() -> bool:
+    try:
+        metadata.version("mirrormask")
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+Evaluate = Callable[[], Score]

@@ -1,0 +1,111 @@
+"""A tiny masked LM built in code, and text written for the tests."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+SUBJECTS = ["the old baker", "a young pilot", "my neighbor", "the tall engineer", "a quiet child", "the gray cat"]
+VERBS = ["paints", "repairs", "watches", "carries", "forgets", "describes", "finds"]
+OBJECTS = ["a wooden boat", "the broken clock", "two red apples", "an empty street", "the long letter", "some bread"]
+ENDINGS = ["near the river", "before sunrise", "without a word", "in the garden", "after the storm", "every winter"]
+
+
+def _sentences(count: int) -> list[str]:
+    every = [" ".join(parts) + "." for parts in itertools.product(SUBJECTS, VERBS, OBJECTS, ENDINGS)]
+    random.Random(7).shuffle(every)
+    return every[:count]
+
+
+@pytest.fixture(scope="session")
+def sentences() -> list[str]:
+    return _sentences(400)
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A masked LM of 3 layers, 32 wide, with a WordPiece tokenizer of its own, saved in float16 as the shipped one is."""
+    return build_tiny(tmp_path_factory.mktemp("models") / "tiny")
+
+
+def build_tiny(folder: Path, kind: str = "bert") -> Path:
+    import torch
+    from tokenizers import BertWordPieceTokenizer
+    from transformers import (
+        AutoModelForMaskedLM,
+        BertConfig,
+        DistilBertConfig,
+        ModernBertConfig,
+        PreTrainedTokenizerFast,
+        RobertaConfig,
+    )
+
+    words = sorted({word.strip(".") for text in _sentences(400) for word in text.split()})
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz.,:\"'", *words]
+    vocabulary += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"] + ["this", "sentence", "means"]
+    vocabulary = list(dict.fromkeys(vocabulary))
+    raw = BertWordPieceTokenizer(vocab={token: i for i, token in enumerate(vocabulary)}, lowercase=True)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=raw._tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=64,
+    )
+    shape: dict[str, Any] = {"vocab_size": len(vocabulary), "pad_token_id": 0}
+    wide: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 64}
+    config: Any = {
+        "bert": lambda: BertConfig(**shape, **wide, max_position_embeddings=64),
+        "roberta": lambda: RobertaConfig(**shape, **wide, max_position_embeddings=70),
+        "distilbert": lambda: DistilBertConfig(
+            **shape, dim=32, n_layers=3, n_heads=2, hidden_dim=64, max_position_embeddings=64
+        ),
+        "modernbert": lambda: ModernBertConfig(**shape, **wide, max_position_embeddings=64),
+    }[kind]()
+    torch.manual_seed(3)
+    AutoModelForMaskedLM.from_config(config).to(torch.float16).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def tiny_of_kind(tmp_path: Path) -> Callable[[str], Path]:
+    """Return a builder of tiny masked LMs of other architectures."""
+    return lambda kind: build_tiny(tmp_path / kind, kind)
+
+
+@pytest.fixture
+def tiny(tiny_folder: Path) -> Callable[..., Any]:
+    """Return a builder of fresh tiny encoders: ``tiny(pooling="cls")``."""
+    from mirrormask.models.encoder import build_encoder
+
+    return lambda **options: build_encoder(tiny_folder, device="cpu", **options)
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """The real datasets, where MIRRORMASK_DATA names them."""
+    root = os.environ.get("MIRRORMASK_DATA")
+    if not root:
+        pytest.skip("MIRRORMASK_DATA is not set")
+    return Path(root)
+
+
+@pytest.fixture
+def mini_folder() -> Path:
+    """The real small model, under MIRRORMASK_MODELS."""
+    root = os.environ.get("MIRRORMASK_MODELS")
+    if not root or not (Path(root) / "mini").is_dir():
+        pytest.skip("MIRRORMASK_MODELS does not hold mini")
+    return Path(root) / "mini"
