@@ -60,7 +60,10 @@ class LabelledTexts(OwnTask):
     def statistics(self, vectors: TextVectors, *, seed: int) -> dict[str, Statistic]:
         """Return accuracy and macro-F1 of both classifiers, each text being predicted without itself."""
         found = vectors.of(self.texts)
-        predictions = {"linear": linear_predictions(found, self.labels, seed=seed), "knn": knn_predictions(found, self.labels)}
+        predictions = {
+            "linear": linear_predictions(found, self.labels, seed=seed),
+            "knn": knn_predictions(found, self.labels),
+        }
         metrics: dict[str, Statistic] = {}
         for name, predicted in predictions.items():
             metrics[f"{name}_accuracy_percent"] = mean_of((predicted == self.labels).astype(np.float64))
@@ -93,7 +96,7 @@ def knn_predictions(
 def linear_predictions(
     vectors: NDArray[np.floating], labels: NDArray[np.integer], *, seed: int = 42, folds: int = FOLDS
 ) -> NDArray[np.int64]:
-    """Return the class a logistic regression on standardized vectors gives each text when trained on the other folds."""
+    """Return the class that a logistic regression trained on the other folds, vectors standardized, gives each text."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_predict

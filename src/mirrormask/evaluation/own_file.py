@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,28 @@ Roles = dict[str, tuple[str, ...]]
 
 KINDS: dict[str, Roles] = {
     "pairs": {
-        "sentence1": ("sentence1", "sentence_1", "sentence_a", "sentencea", "sent1", "text1", "text_a", "question1", "s1"),
-        "sentence2": ("sentence2", "sentence_2", "sentence_b", "sentenceb", "sent2", "text2", "text_b", "question2", "s2"),
+        "sentence1": (
+            "sentence1",
+            "sentence_1",
+            "sentence_a",
+            "sentencea",
+            "sent1",
+            "text1",
+            "text_a",
+            "question1",
+            "s1",
+        ),
+        "sentence2": (
+            "sentence2",
+            "sentence_2",
+            "sentence_b",
+            "sentenceb",
+            "sent2",
+            "text2",
+            "text_b",
+            "question2",
+            "s2",
+        ),
         "score": ("score", "similarity", "similarity_score", "relatedness", "relatedness_score", "gold", "label"),
     },
     "retrieval": {
@@ -34,9 +54,7 @@ KINDS: dict[str, Roles] = {
 """For each kind its roles, and for each role the column names that are taken for it, likelier ones first."""
 
 
-def read_own(
-    path: Path | str, *, kind: str | None = None, columns: Mapping[str, str] | None = None
-) -> OwnTask:
+def read_own(path: Path | str, *, kind: str | None = None, columns: Mapping[str, str] | None = None) -> OwnTask:
     """Read a file of scored pairs, query–document pairs or labelled texts.
 
     Args:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError
 from mirrormask.core.similarity import paired_cosine
+from mirrormask.data.sts import StsTask
 from mirrormask.evaluation.own_task import OwnTask
 from mirrormask.evaluation.statistics import Statistic, pearson_of, spearman_of
 from mirrormask.evaluation.vectors import TextVectors
@@ -59,6 +62,14 @@ class ScoredPairs(OwnTask):
     def positives(self, vectors: TextVectors) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return both sides of the pairs whose score lies above four fifths of the scale."""
         low = min(0.0, float(self.scores.min()))
-        chosen = np.flatnonzero(self.scores > low + POSITIVE_SHARE * (self.scores.max() - low))
+        chosen = np.flatnonzero(self.scores > low + POSITIVE_SHARE * (self.scores.max() - low)).tolist()
         left, right = ([side[row] for row in chosen] for side in (self.left, self.right))
         return vectors.of(left), vectors.of(right)
+
+
+def load_pairs(path: Path | str) -> StsTask:
+    """Return a file of scored pairs in the shape of an STS task, for `sts_spearman` and choosing a checkpoint."""
+    from mirrormask.evaluation.own_file import read_own
+
+    task = cast(ScoredPairs, read_own(path, kind="pairs"))
+    return StsTask(Path(path).name, "", tuple(task.left), tuple(task.right), task.scores, single=True, source=str(path))

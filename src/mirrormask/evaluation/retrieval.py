@@ -47,9 +47,7 @@ class QueryDocuments(OwnTask):
 
     def statistics(self, vectors: TextVectors, *, seed: int) -> dict[str, Statistic]:
         """Return recall at 1, 5 and 10, MRR@10 and nDCG@10."""
-        ranks = relevant_ranks(
-            vectors.of(self.queries, "query"), vectors.of(self.documents, "document"), self.relevant
-        )
+        ranks = relevant_ranks(vectors.of(self.queries, "query"), vectors.of(self.documents, "document"), self.relevant)
         scores = ranking_scores(ranks, self.relevant[:, 0], self.units)
         return {metric: mean_of(values) for metric, values in scores.items()}
 
@@ -72,7 +70,7 @@ def relevant_ranks(
 ) -> NDArray[np.int64]:
     """Return the place of each relevant document in its query's list by cosine, the first being 1.
 
-    A document that is not relevant and just as similar goes first, so that a model which tells nothing apart finds nothing.
+    A document that is just as similar and not relevant goes first: a model that tells nothing apart finds nothing.
 
     Args:
         queries: vectors (n, d).
@@ -104,9 +102,7 @@ def _among_relevant(ranks: NDArray[np.int64], owners: NDArray[np.int64]) -> NDAr
     return places
 
 
-def ranking_scores(
-    ranks: NDArray[np.int64], owners: NDArray[np.int64], queries: int
-) -> dict[str, NDArray[np.float64]]:
+def ranking_scores(ranks: NDArray[np.int64], owners: NDArray[np.int64], queries: int) -> dict[str, NDArray[np.float64]]:
     """Return each query's recall at 1, 5 and 10, reciprocal rank and nDCG at 10, from the ranks of what is relevant.
 
     Args:
