@@ -1,7 +1,7 @@
 """The prose of a docstring: markup, code, tables and field lists out, sentences kept.
 
 Docstrings come in reST, Google, numpy and Markdown dialects. What a sentence encoder can learn from is the
-running text, so this reads a docstring line by line, drops what is not prose and joins the rest into paragraphs of whole sentences.
+running text, so this reads a docstring line by line, drops what is not prose and joins the rest into paragraphs.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def sentences(paragraph: str) -> list[str]:
     """Split one paragraph into the sentences that read as prose; fragments of code and formulas are left out.
 
     Example:
-        >>> sentences("Works with e.g. Windows. x = y + z[0]. Is it fast?")
+        >>> sentences("Works with e.g. Windows. X = y + z[0]. Is it fast?")
         ['Works with e.g. Windows.', 'Is it fast?']
     """
     text = paragraph
@@ -106,10 +106,10 @@ def reads_as_prose(text: str) -> bool:
     if not 10 <= len(text) <= 600:
         return False
     words = WORD.findall(text)
-    if len(words) < 3 or sum(len(word) > 1 for word in words) < 3:
+    if len(words) < 3 or sum(len(word) > 1 for word in words) < 2:
         return False
     letters = sum(map(len, words)) + text.count(" ")
-    return letters >= 0.8 * len(text) and "://" not in text and "==" not in text
+    return letters >= 0.75 * len(text) and "://" not in text and "==" not in text
 
 
 def _blocks(lines: list[str]) -> list[str]:
@@ -123,7 +123,7 @@ def _blocks(lines: list[str]) -> list[str]:
         line = raw.strip()
         indent = len(raw) - len(raw.lstrip())
         following = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        if line.startswith(("```", "~~~")) and not UNDERLINE.match(line[:-1] + "x"):
+        if line.startswith("```"):
             fenced = not fenced
             continue
         if fenced:

@@ -119,7 +119,7 @@ def _fill_training(held: HeldOut, docstrings: Sequence[Docstring]) -> None:
     forbidden = {_normal(sentence) for each in held.functions for sentence in each.sentences}
     near = _NearDuplicates(forbidden)
     seen: set[str] = set()
-    counts: Counter[str] = Counter(docstrings=len(docstrings))
+    counts = dict.fromkeys(("held_out", "held_out_duplicates", "held_out_sentences", "duplicate_sentences"), 0)
     for each in docstrings:
         if (each.module, each.qualname) in own:
             counts["held_out"] += 1
@@ -139,9 +139,7 @@ def _fill_training(held: HeldOut, docstrings: Sequence[Docstring]) -> None:
             if kept:
                 held.training.append(kept)
                 held.names.append(spelled_out(each.name))
-    counts["documents"] = len(held.training)
-    counts["sentences"] = len(seen)
-    held.counts = dict(counts)
+    held.counts = {"documents": len(held.training), "sentences": len(seen), **counts}
 
 
 class _NearDuplicates:

@@ -181,7 +181,7 @@ def read_file(path: Path, root: Path) -> list[Docstring]:
     """Return the docstrings of one source file whose dotted name starts at `root`."""
     source = path.read_bytes()
     if (source.count(b'"""') + source.count(b"'''")) // 2 * SPARSEST < len(source):
-        return []  # docstrings are triple-quoted; a source with next to none is not worth its parsing, which takes the time
+        return []  # docstrings are triple-quoted, and parsing is what takes the time
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # old sources hold invalid escapes; that is not the reader's affair
         tree = ast.parse(source)
