@@ -145,31 +145,37 @@ def _fill_training(held: HeldOut, docstrings: Sequence[Docstring]) -> None:
 class _NearDuplicates:
     """Finds sentences whose word sets overlap with one of `texts` by `NEAR` or more.
 
-    A set that overlaps with one of n words by t shares at least one of its rarest ``n - ceil(t * n) + 1`` words, so
-    only those are indexed.
+    Order all words from rare to frequent: two sets that overlap by t share one of the first ``n - ceil(t * n) + 1``
+    words of each. So only those are indexed and looked up, and words that no text holds come first and are never found.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self.sets = [frozenset(text.split()) for text in sorted(texts)]
-        frequency = Counter(word for words in self.sets for word in words)
-        self.index: dict[str, list[int]] = defaultdict(list)
-        for number, words in enumerate(self.sets):
-            rarest_first = sorted(words, key=lambda word: (frequency[word], word))
-            for word in rarest_first[: len(words) - math.ceil(NEAR * len(words)) + 1]:
-                self.index[word].append(number)
+        sets = [frozenset(text.split()) for text in sorted(texts)]
+        frequency = Counter(word for words in sets for word in words)
+        by_rarity = sorted(frequency, key=lambda word: (frequency[word], word))
+        self.rank = {word: rank for rank, word in enumerate(by_rarity)}
+        self.index: list[list[frozenset[str]]] = [[] for _ in by_rarity]
+        for words in sets:
+            for rank in sorted(self.rank[word] for word in words)[: _prefix(len(words))]:
+                self.index[rank].append(words)
 
     def to(self, text: str) -> bool:
         """Say whether `text`, already normal, is near one of the texts."""
         words = frozenset(text.split())
+        known = sorted(self.rank[word] for word in words if word in self.rank)
+        looked_up = _prefix(len(words)) - (len(words) - len(known))
         least, most = NEAR * len(words), len(words) / NEAR
-        for word in self.index.keys() & words:
-            for number in self.index[word]:
-                other = self.sets[number]
+        for rank in known[: max(0, looked_up)]:
+            for other in self.index[rank]:
                 if least <= len(other) <= most:
                     common = len(words & other)
                     if common >= NEAR * (len(words) + len(other) - common):
                         return True
         return False
+
+
+def _prefix(size: int) -> int:
+    return size - math.ceil(NEAR * size) + 1
 
 
 def _normal(text: str) -> str:
