@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +14,7 @@ from mirrormask.core.batch import Ids
 from mirrormask.core.errors import DataError, at_least
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.data.corpus_folder import Corpus, column_path
+from mirrormask.data.encoding import Encoder, plain_copy
 from mirrormask.data.store import RaggedReader, RaggedWriter
 from mirrormask.data.vocabulary import word_starts
 
@@ -95,7 +95,7 @@ class LazyTokens:
         self.truncated = 0
         self.starts = word_starts(tokenizer)
         self._corpus = corpus
-        self._encode = encoder_of(tokenizer)
+        self._encode = Encoder(tokenizer)
 
     @property
     def width(self) -> int:
@@ -111,9 +111,10 @@ class LazyTokens:
 
     def take(self, rows: Sequence[int], column: int = 0) -> list[Ids]:
         """Return the ids of one column of the given rows."""
-        found = self._encode([self._corpus.column(column, row, row + 1)[0] for row in rows])
+        encoded = self._encode([self._corpus.column(column, row, row + 1)[0] for row in rows])
+        found = [np.frombuffer(row, dtype=self._encode.dtype) for row in encoded]
         self.truncated += sum(len(ids) > self.max_tokens for ids in found)
-        return [np.asarray(ids[: self.max_tokens], dtype=np.int64) for ids in found]
+        return [ids[: self.max_tokens] for ids in found]
 
 
 def build_tokens(
@@ -142,25 +143,19 @@ def build_tokens(
         return TokenStore(folder, made)
     if made is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DataError(f"{folder} holds something else than tokens. Choose a folder that is empty or not there.")
-    encode = encoder_of(tokenizer)
-    dtype = np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32
+    encode = Encoder(tokenizer)
+    longest = max_tokens * encode.dtype.itemsize
     truncated = 0
     with atomic_folder(folder) as unfinished:
         np.save(unfinished / "word-starts.npy", word_starts(tokenizer))
-        columns = [RaggedWriter(column_path(unfinished, number), dtype) for number in range(corpus.width)]
+        columns = [RaggedWriter(column_path(unfinished, number), encode.dtype) for number in range(corpus.width)]
         try:
             for start, stop in corpus.blocks(_ROWS, _BYTES):
                 cut = np.zeros(stop - start, dtype=np.bool_)
                 for number, column in enumerate(columns):
-                    ids = encode(corpus.column(number, start, stop))
-                    lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-                    cut |= lengths > max_tokens
-                    for place in np.flatnonzero(lengths > max_tokens):
-                        ids[place] = ids[place][:max_tokens]
-                    lengths = np.minimum(lengths, max_tokens)
-                    column.extend(
-                        np.fromiter(itertools.chain.from_iterable(ids), dtype=dtype, count=int(lengths.sum())), lengths
-                    )
+                    for place, row in enumerate(encode(corpus.column(number, start, stop))):
+                        cut[place] |= len(row) > longest
+                        column.append(row[:longest])
                 truncated += int(cut.sum())
                 if progress is not None:
                     progress(stop)
@@ -187,19 +182,6 @@ def open_tokens(folder: Path | str) -> TokenStore:
     return TokenStore(folder, record)
 
 
-def encoder_of(tokenizer: Any) -> Callable[[list[str]], list[list[int]]]:
-    """Return a function from texts to ids without special tokens, padding or cuts: the fastest way there is."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        return lambda texts: [
-            list(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]) for text in texts
-        ]
-    own = type(backend).from_str(backend.to_str())  # a copy: calls elsewhere set padding and cuts on the shared one
-    own.no_padding()
-    own.no_truncation()
-    return lambda texts: [found.ids for found in own.encode_batch_fast(texts, add_special_tokens=False)]
-
-
 def _read_record(folder: Path) -> dict[str, Any] | None:
     try:
         record = read_json(folder / "tokens.json")
@@ -209,12 +191,9 @@ def _read_record(folder: Path) -> dict[str, Any] | None:
 
 
 def _fingerprint(tokenizer: Any) -> str:
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
+    fast = plain_copy(tokenizer)
+    if fast is None:
         content = "\n".join(f"{token}\t{number}" for token, number in sorted(tokenizer.get_vocab().items()))
     else:
-        own = type(backend).from_str(backend.to_str())
-        own.no_padding()
-        own.no_truncation()
-        content = own.to_str()
+        content = fast.to_str()
     return hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=16).hexdigest()
