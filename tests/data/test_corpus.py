@@ -159,6 +159,13 @@ def test_several_files_are_several_documents(tmp_path: Path) -> None:
         build_corpus([tmp_path / "a.txt", tmp_path / "c.txt"], tmp_path / "none")
 
 
+def test_long_texts_are_no_paths(tmp_path: Path) -> None:
+    texts = ["word " * 2000, "a/" * 300 + "b"]
+    assert build_corpus(texts, tmp_path / "corpus").texts(0, 2) == [text.strip() for text in texts]
+    with pytest.raises(DataError, match="There is no file and no corpus"):
+        build_corpus(texts[0], tmp_path / "none")
+
+
 def test_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\ntwo\n")))
     assert build_corpus("-", tmp_path / "corpus").texts(0, 2) == ["one", "two"]

@@ -130,6 +130,11 @@ def test_files_without_a_row_are_empty(tmp_path: Path, name: str, data: bytes | 
         list(records(put(tmp_path, name, gzip.compress(b"") if data is None else data)))
 
 
+def test_impossible_path_is_refused() -> None:
+    with pytest.raises(DataError, match=r"cannot be opened: File name too long\. Check the path"):
+        records("x" * 300 + ".txt")
+
+
 def test_folder_is_refused_with_an_example(tmp_path: Path) -> None:
     put(tmp_path, "inside.txt", "one\n")
     with pytest.raises(DataError, match=r"is a folder.*for example .*inside\.txt"):

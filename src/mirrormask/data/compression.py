@@ -50,7 +50,11 @@ def check_file(path: Path | str) -> None:
     if str(path) == STDIN:
         return
     path = Path(path)
-    if path.is_dir():
+    try:
+        folder = path.is_dir()
+    except OSError as error:
+        raise DataError(f"{path!s:.80} cannot be opened: {error.strerror}. Check the path.") from error
+    if folder:
         inside = sorted(child.name for child in path.iterdir() if child.is_file())
         example = f", for example {path / inside[0]}" if inside else ""
         raise DataError(f"{path} is a folder, and a file is needed. Name a file in it{example}.")

@@ -59,8 +59,15 @@ def find_origin(source: Source, columns: Sequence[str] | None = None) -> Origin:
 
 def _is_path(item: Any) -> bool:
     if isinstance(item, str):
-        return len(item) < 4096 and "\n" not in item and (_has_ending(item) or Path(item).is_file())
+        return "\n" not in item and (_has_ending(item) or _exists(item))
     return isinstance(item, Path)
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long for a path
+        return False
 
 
 def _has_ending(name: str) -> bool:
@@ -69,7 +76,7 @@ def _has_ending(name: str) -> bool:
 
 
 def _named_origin(source: str | Path, columns: list[str] | None) -> Origin:
-    if str(source) == STDIN or isinstance(source, Path) or Path(source).exists():
+    if str(source) == STDIN or isinstance(source, Path) or _exists(source):
         return _file_origin([Path(source)], columns)
     from mirrormask.data import sources
 
