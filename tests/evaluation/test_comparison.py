@@ -23,7 +23,7 @@ def test_scores_and_differences_of_two_models() -> None:
     assert gain.value == pytest.approx(10)
     assert gain.low == pytest.approx(10)  # the same gain on every query has no spread
     assert found.verdicts(METRIC, "x.csv") == [
-        "b is better than a by 10.0 points in MRR@10 on x.csv (95 % CI 10.0 to 10.0, p ≤ 0.002)."
+        "b is better than a by 10.0 points (95 % CI 10.0 to 10.0, p ≤ 0.002) in MRR@10 on x.csv."
     ]
 
 

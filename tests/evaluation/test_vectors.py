@@ -22,11 +22,12 @@ class Recorder:
 
 
 def test_each_text_is_encoded_once_and_found_by_its_text() -> None:
-    encoder, done = Recorder(), list[int]()
-    vectors = TextVectors.encode(encoder, ["one", "three", "one", "two"], progress=done.append)
+    encoder, done = Recorder(), list[tuple[str, int, int]]()
+    texts = ["one", "three", "one", "two"]
+    vectors = TextVectors.encode(encoder, texts, name="r", progress=lambda *step: done.append(step))
     assert encoder.seen == ["one", "three", "two"]
     assert len(vectors) == 3
-    assert sum(done) == 3
+    assert done == [("r", 3, 3)]
     np.testing.assert_array_equal(vectors.of(["two", "one", "two"])[:, 0], [3, 3, 3])
     np.testing.assert_array_equal(vectors.of(["three"]), [[5, ord("t")]])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ ENDINGS = tuple("".join(pair) for pair in itertools.product(FORMATS, COMPRESSION
 
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)*")
 _HUB_TIMEOUT = 10.0  # seconds for the one question whether the hub has the dataset
+_SILENCE = 60.0  # seconds in which a hub that did not answer is taken to be unreachable, so that seven tasks wait once
+_silent_until = [0.0]
 
 
 class DatasetMissing(DataError):
@@ -73,10 +76,10 @@ def _hub_rows(name: str, split: str) -> Iterator[dict[str, Any]]:
     """Ask the hub once, quickly, then stream; the library's own retries would hold an offline user for minutes."""
     if not _is_hub_name(name):
         raise DataError(f"{name!r} is no dataset name. Give a name such as mteb/stsbenchmark-sts, without '..'.")
+    if not _offline():
+        _ask_hub(name, split)
     try:
         import datasets
-        from huggingface_hub import HfApi
-        from huggingface_hub.errors import RepositoryNotFoundError
     except ImportError:
         why = "the package 'datasets', which reads the hub, is not installed"
         raise _missing(name, split, why, 'install it with: pip install "mirrormask[data]"') from None
@@ -87,17 +90,27 @@ def _hub_rows(name: str, split: str) -> Iterator[dict[str, Any]]:
             why = "the hub was not asked because HF_HUB_OFFLINE is set"
             raise _missing(name, split, why, "unset HF_HUB_OFFLINE and connect to the internet") from error
     try:
-        HfApi().dataset_info(name, timeout=_HUB_TIMEOUT)
-    except RepositoryNotFoundError:
-        raise _missing(name, split, "the hub has no such dataset", "check the name") from None
-    except Exception as error:  # each version of the hub's client has its own errors for a network that is not there
-        raise _missing(name, split, "the hub cannot be reached", "connect to the internet") from error
-    try:
         rows = datasets.load_dataset(name, split=split, streaming=True)
     except ValueError as error:
         why = f"the hub's copy has no such split ({_first_line(error)})"
         raise _missing(name, split, why, "check the split") from None
     return _streamed(name, iter(rows))
+
+
+def _ask_hub(name: str, split: str) -> None:
+    """Raise DatasetMissing unless the hub says it has the dataset; a silent hub is not asked again for a while."""
+    if time.monotonic() < _silent_until[0]:
+        raise _missing(name, split, "the hub cannot be reached", "connect to the internet")
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        HfApi().dataset_info(name, timeout=_HUB_TIMEOUT)
+    except RepositoryNotFoundError:
+        raise _missing(name, split, "the hub has no such dataset", "check the name") from None
+    except Exception as error:  # each version of the hub's client has its own errors for a network that is not there
+        _silent_until[0] = time.monotonic() + _SILENCE
+        raise _missing(name, split, "the hub cannot be reached", "connect to the internet") from error
 
 
 def _offline() -> bool:

@@ -64,7 +64,7 @@ class Difference:
 
         Example:
             >>> Difference(2.1, 1.0, 3.2, 0.004, 0.002).sentence("A", "B", "MRR@10")
-            'B is better than A by 2.1 points in MRR@10 (95 % CI 1.0 to 3.2, p = 0.004).'
+            'B is better than A by 2.1 points (95 % CI 1.0 to 3.2, p = 0.004) in MRR@10.'
         """
         on = f" in {what}" if what else ""
         level = f"{100 * self.confidence:g} % CI"
@@ -74,7 +74,7 @@ class Difference:
         better, worse = (second, first) if self.value > 0 else (first, second)
         low, high = (self.low, self.high) if self.value > 0 else (-self.high, -self.low)
         span = f"{level} {low:.1f} to {high:.1f}, {self.p}".replace("-", "−")
-        return f"{better} is better than {worse} by {abs(self.value):.1f} points{on} ({span})."
+        return f"{better} is better than {worse} by {abs(self.value):.1f} points ({span}){on}."
 
     @property
     def p(self) -> str:

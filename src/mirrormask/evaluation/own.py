@@ -85,7 +85,7 @@ def evaluate_own(
         names: what to call the encoders.
         resamples: bootstrap resamples behind every interval.
         seed: decides resamples and folds.
-        progress: called with the number of texts just encoded.
+        progress: called as texts are encoded.
     """
     called = list(names) if names is not None else [f"model {number}" for number in range(1, len(encoders) + 1)]
     task = read_own(path, kind=kind, columns=columns)

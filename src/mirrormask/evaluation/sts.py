@@ -69,14 +69,16 @@ class StsReport:
 
     @property
     def average_title(self) -> str:
-        """Return what the average is over, so that it is never read as another one.
-
-        Where tasks were skipped it says so: 'average of 5 (STS12, …) of 7 tasks'.
-        """
+        """Return what the average is over, so that it is never taken for another one."""
         titles = ", ".join(one.title for one in self.tasks.values())
         if self.skipped:
             return f"average over {len(self.tasks)} of {len(self.tasks) + len(self.skipped)} tasks ({titles})"
         return f"average over {titles}"
+
+    @property
+    def skipped_titles(self) -> list[str]:
+        """Return the names of the skipped tasks as papers write them."""
+        return [STS_TASKS[name].title for name in self.skipped]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report, JSON-able; correlations are in percent as the keys say."""
@@ -158,7 +160,7 @@ def evaluate_sts(
         names: what to call the encoders.
         resamples: bootstrap resamples behind every interval.
         seed: decides the resamples.
-        progress: called with the number of sentences just encoded.
+        progress: called as sentences are encoded.
 
     Raises:
         DatasetMissing: no task's data is there.

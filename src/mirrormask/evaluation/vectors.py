@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import ModelError
 
-Progress = Callable[[int], None]
-"""Called with the number of texts just done."""
+Progress = Callable[[str, int, int], None]
+"""Called with the name of the model, the number of texts just done, and their number in all."""
 
 
 class TextVectors:
@@ -47,14 +47,15 @@ class TextVectors:
             texts: texts without a role.
             roles: queries and documents, which some models want with a prompt of their own in front.
             name: what to call the model in messages.
-            progress: called with the number of texts just done.
+            progress: called as texts are done.
         """
         prompts = prompts_of(encoder)
         everything = dict.fromkeys(texts)
         for role, members in (roles or {}).items():
             everything |= dict.fromkeys(prompts.get(role, "") + text for text in members)
         unique = list(everything)
-        vectors = _vectors(encoder, unique, progress)
+        tick = (lambda done: progress(name, done, len(unique))) if progress is not None else None
+        vectors = _vectors(encoder, unique, tick)
         if vectors.ndim != 2 or len(vectors) != len(unique):
             raise ModelError(
                 f"{name} must give one vector per text. Got an array of shape {vectors.shape} for {len(unique)} texts."
@@ -84,7 +85,7 @@ def prompts_of(encoder: Any) -> dict[str, str]:
     return {role: prompt for role, prompt in found.items() if prompt}
 
 
-def _vectors(encoder: Any, texts: list[str], progress: Progress | None) -> NDArray[np.float32]:
+def _vectors(encoder: Any, texts: list[str], progress: Callable[[int], None] | None) -> NDArray[np.float32]:
     if hasattr(encoder, "encode") and hasattr(encoder, "get_embedding_dimension"):
         from mirrormask.models.bulk import encode_texts
 

@@ -1,0 +1,193 @@
+"""The figures of an evaluation; each is titled with what one sees in it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mirrormask.evaluation.bootstrap import Estimate
+from mirrormask.evaluation.drawing import FAINT, RAMP, blank, color, short, style
+from mirrormask.evaluation.geometry import Geometry
+from mirrormask.evaluation.scores import spearman
+
+BINS = 5
+"""Gold scores are cut into five equal parts of their scale, as in figure 3 of the SimCSE paper."""
+
+
+def similarity_density(
+    models: Sequence[str],
+    similarities: NDArray[np.floating],
+    scores: NDArray[np.floating],
+    scale: tuple[float, float] = (0.0, 5.0),
+) -> Any:
+    """Draw the density of cosines for each fifth of the gold scale, one column per model.
+
+    Args:
+        models: names.
+        similarities: cosine of every pair under each model (models, n).
+        scores: gold score of every pair (n,).
+        scale: lowest and highest possible score.
+    """
+    edges = np.linspace(*scale, BINS + 1)
+    places = np.clip(np.digitize(scores, edges[1:-1], right=True), 0, BINS - 1)
+    low = min(-0.05, float(np.quantile(similarities, 0.002, axis=1).min()) - 0.08)
+    grid = np.linspace(max(-1.0, low), 1.0, 180)
+    with style():
+        figure = blank(min(4.2 * len(models) + 0.8, 12.0) if len(models) > 1 else 6.4, 4.4)
+        _title(figure, "Cosine of sentence pairs, by how alike people found them")
+        panels = figure.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)[0]
+        for model, panel in enumerate(panels):
+            for part in range(BINS):
+                _ridge(panel, similarities[model][places == part], grid, part)
+            correlation = 100 * spearman(similarities[model], scores)
+            panel.set_title(f"{short(models[model], 24)} · Spearman {correlation:.1f}")
+            panel.set_xlim(grid[0], 1.0)
+            panel.set_ylim(-0.08, BINS + 0.6)
+            panel.spines["left"].set_visible(False)
+            panel.tick_params(axis="y", length=0)
+            panel.set_xlabel("cosine")
+            panel.grid(axis="x")
+            panel.set_axisbelow(True)
+        labels = [f"{_plain(a)} – {_plain(b)}" for a, b in itertools.pairwise(edges)]
+        panels[0].set_yticks(np.arange(BINS) + 0.18, labels)
+        panels[0].set_ylabel("gold score")
+    return figure
+
+
+def _ridge(panel: Any, values: NDArray[np.floating], grid: NDArray[np.floating], part: int) -> None:
+    """Draw one fifth of the pairs as a filled curve on its own base line, with a stroke at the median."""
+    order = 3 + 2 * (BINS - part)  # lower curves stand in front
+    panel.axhline(part, color=FAINT, linewidth=0.8, alpha=0.6, zorder=order)
+    if len(values) < 3 or np.ptp(values) < 1e-6:
+        panel.plot(values, np.full(len(values), part + 0.1), "|", color=RAMP[part], markersize=12, zorder=order)
+        return
+    from scipy.stats import gaussian_kde
+
+    density = gaussian_kde(values)(grid)
+    curve = 1.4 * density / density.max()
+    seen = curve > 0.004  # the tails of a kernel never end; a line along the base would hide what is behind
+    panel.fill_between(grid, part, part + curve, where=seen, color=RAMP[part], linewidth=0, zorder=order)
+    panel.plot(grid[seen], part + curve[seen], color="white", linewidth=1.0, alpha=0.9, zorder=order + 1)
+    median = float(np.median(values))
+    height = float(np.interp(median, grid, curve))
+    panel.plot([median, median], [part, part + height], color="white", linewidth=1.6, zorder=order + 1)
+
+
+def spectrum(models: Sequence[str], geometries: Sequence[Geometry]) -> Any:
+    """Draw the singular values of each model's vectors on a logarithmic scale."""
+    with style():
+        figure = blank(6.4, 4.0)
+        _title(figure, "How strongly each direction of the space is used")
+        panel = figure.subplots()
+        lowest = 1.0
+        for model, (name, found) in enumerate(zip(models, geometries, strict=True)):
+            values = found.spectrum[found.spectrum > 1e-4]
+            lowest = min(lowest, float(values.min(initial=1.0)))
+            label = f"{short(name)} (effective rank {found.effective_rank:.0f} of {len(found.spectrum)})"
+            panel.plot(np.arange(1, len(values) + 1), values, color=color(model), label=label)
+        panel.set_yscale("log")
+        panel.set_ylim(max(lowest * 0.8, 1e-4), 1.6)
+        panel.set_xlim(left=-3)
+        panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        panel.set_xlabel("direction, strongest first")
+        panel.set_ylabel("singular value, largest = 1")
+        panel.grid(axis="y", which="major")
+        panel.minorticks_off()
+        panel.legend(loc="upper right", borderaxespad=0.2)
+    return figure
+
+
+def plane(models: Sequence[str], geometries: Sequence[Geometry]) -> Any:
+    """Draw each model in the plane of uniformity and alignment; both are better when lower."""
+    with style():
+        figure = blank(6.4, 4.2)
+        _title(figure, "Alignment against uniformity")
+        panel = figure.subplots()
+        points = [(found.uniformity, float(found.alignment or 0.0)) for found in geometries]
+        for model, (x, y) in enumerate(points):
+            panel.scatter(x, y, s=110, color=color(model), zorder=3, edgecolors="white", linewidths=1.2)
+        across, up = np.array(points).T
+        panel.set_xlim(*_margins(across, 1.0))
+        panel.set_ylim(max(0.0, _margins(up, 0.2)[0]), _margins(up, 0.2)[1])
+        middle = sum(panel.get_xlim()) / 2
+        for name, point in zip(models, points, strict=True):
+            left = point[0] <= middle
+            place = {"xytext": (11 if left else -11, 0), "ha": "left" if left else "right", "va": "center"}
+            panel.annotate(short(name), point, textcoords="offset points", **place)
+        panel.set_xlabel("uniformity  (lower: the space is used more evenly)")
+        panel.set_ylabel("alignment  (lower: pairs that\nmean the same are closer)")
+        panel.grid()
+        panel.set_axisbelow(True)
+        panel.annotate(
+            "better",
+            xy=(0.02, 0.03),
+            xytext=(0.11, 0.13),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            color=FAINT,
+            va="center",
+            arrowprops={"arrowstyle": "-|>", "color": FAINT, "linewidth": 1.2},
+        )
+    return figure
+
+
+def bars(
+    models: Sequence[str], scores: Mapping[str, Sequence[Estimate]], *, title: str, emphasized: Sequence[str] = ()
+) -> Any:
+    """Draw scores as bars with their confidence intervals, one group per metric or task.
+
+    Args:
+        models: names.
+        scores: for each row's label one estimate per model.
+        title: what is shown.
+        emphasized: labels to set in bold, such as the average.
+    """
+    thickness = 0.8 / len(models)
+    every = [found for row in scores.values() for found in row]
+    with style():
+        figure = blank(6.8, 1.3 + (0.25 * len(models) + 0.17) * len(scores))
+        _title(figure, title)
+        panel = figure.subplots()
+        for place, row in enumerate(scores.values()):
+            for model, found in enumerate(row):
+                y = place + (model - (len(models) - 1) / 2) * thickness
+                panel.barh(y, found.value, thickness * 0.84, color=color(model), alpha=0.32, zorder=2)
+                panel.plot([found.low, found.high], [y, y], color=color(model), linewidth=3, zorder=3)
+                panel.plot(found.value, y, "o", color=color(model), markersize=6, zorder=4)
+                panel.text(max(found.high, 0) + 1.5, y, f"{found.value:.1f}", va="center", fontsize=9)
+        panel.set_yticks(range(len(scores)), list(scores))
+        for label in panel.get_yticklabels():
+            label.set_fontweight("bold" if label.get_text() in emphasized else "normal")
+        panel.set_ylim(len(scores) - 0.45, -0.55)
+        panel.set_xlim(min(0.0, *(found.low for found in every)), 1.1 * max(10.0, *(found.high for found in every)))
+        panel.set_xlabel("percent; the line is the 95 % confidence interval")
+        panel.spines["left"].set_visible(False)
+        panel.tick_params(axis="y", length=0)
+        panel.grid(axis="x")
+        panel.set_axisbelow(True)
+        if len(models) > 1:
+            from matplotlib.patches import Patch
+
+            handles = [Patch(color=color(model), label=short(name)) for model, name in enumerate(models)]
+            columns = {"ncols": min(3, len(models)), "handlelength": 1.0, "columnspacing": 1.6}
+            panel.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1.0), **columns)
+    return figure
+
+
+def _title(figure: Any, text: str) -> None:
+    figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
+
+
+def _margins(values: NDArray[np.floating], least: float) -> tuple[float, float]:
+    """Return limits around the values, at least `least` apart, so that near-equal models do not look far apart."""
+    low, high = float(values.min()), float(values.max())
+    spare = max(0.18 * (high - low), (least - (high - low)) / 2, 0.05 * least)
+    return low - spare, high + spare
+
+
+def _plain(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".").replace("-", "−")

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mirrormask.evaluation.model_names import model_names
+
+
+@pytest.mark.parametrize(
+    ("models", "names"),
+    [
+        (["mini"], ["mini"]),
+        (["/runs/a/model", "/runs/b/model"], ["a/model", "b/model"]),
+        (["runs/a/model", "model"], ["a/model", "model"]),
+        (["mini", "mini"], ["mini (1)", "mini (2)"]),
+        ([Path("x/one"), "sentence-transformers/all-MiniLM-L6-v2"], ["one", "all-MiniLM-L6-v2"]),
+        ([object(), SimpleNamespace(mirrormask_source="/models/mini")], ["model 1", "mini"]),
+        (["."], ["."]),
+    ],
+)
+def test_names_are_short_and_different(models: list[Any], names: list[str]) -> None:
+    assert model_names(models) == names
