@@ -6,12 +6,12 @@ from matplotlib.figure import Figure
 from mirrormask.evaluation.drawing import INK, SERIES, blank, color, png, short, style, svg
 
 
-def drawn() -> Figure:
+def drawn(title: str = "a < b & c") -> Figure:
     with style():
         figure: Figure = blank(3, 2)
         panel = figure.subplots()
         panel.plot([0, 1], [0, 1], color=INK)
-        panel.set_title("a < b & c")
+        panel.set_title(title)
     return figure
 
 
@@ -47,3 +47,9 @@ def test_long_names_are_cut_in_the_middle() -> None:
 
 def test_colors_go_round() -> None:
     assert color(0) == color(len(SERIES))
+
+
+def test_names_in_any_script_and_with_any_sign_are_drawn_as_they_are() -> None:
+    text = svg(drawn("模型 $5 and $6 %_^")).decode("utf-8")
+    assert "模型 $5 and $6 %_^" in text
+    assert png(drawn("模型"))

@@ -87,7 +87,7 @@ def test_mask_prompt_is_the_state_at_the_templates_mask(tiny: Callable[..., Any]
 
 
 def test_mask_prompt_refuses_a_bad_template(tiny: Callable[..., Any]) -> None:
-    with pytest.raises(MirrormaskError, match="once"):
+    with pytest.raises(MirrormaskError, match="exactly once"):
         tiny(pooling="mask-prompt", template="no place")
     with pytest.raises(MirrormaskError, match="after the text"):
         tiny(pooling="mask-prompt", template="[MASK] means {text}.")

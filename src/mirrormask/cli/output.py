@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import click
 import typer
 
 from mirrormask.core.errors import MirrormaskError
@@ -64,19 +63,13 @@ def run_safely(app: typer.Typer) -> int:
     """Run the app and return its exit code; an error of the user's is one sentence, never a traceback."""
     arguments = sys.argv[1:]
     try:
-        result = app(args=arguments, standalone_mode=False)
-        return int(result or 0)
+        app(args=arguments)
+        return 0
     except MirrormaskError as error:
         return _fail(str(error), error.exit_code, arguments)
-    except click.exceptions.Exit as error:
-        return int(error.exit_code)
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.format_message() or "")
-        return 2
-    except click.ClickException as error:
-        error.show()
-        return int(error.exit_code)
-    except (click.exceptions.Abort, KeyboardInterrupt):
+    except SystemExit as error:  # how the library ends, with 2 for wrong usage
+        return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+    except KeyboardInterrupt:
         return _fail("Stopped.", 130, arguments)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -46,6 +47,7 @@ _STYLE = {
     "legend.frameon": False,
     "lines.linewidth": 2,
     "lines.solid_capstyle": "round",
+    "text.parse_math": False,  # a dollar sign in a file's name is a dollar sign
     "svg.fonttype": "none",
     "svg.hashsalt": "mirrormask",
 }
@@ -56,7 +58,8 @@ def style() -> Iterator[None]:
     """Draw inside the block in the style of all figures; the user's own settings come back after it."""
     import matplotlib
 
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the reader's own font draws it
         yield
 
 

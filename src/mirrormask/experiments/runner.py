@@ -152,7 +152,7 @@ class _Text:
         if source is None and not data.corpus:
             raise MirrormaskError("A run needs text: name a corpus (a file, '-' for stdin, or a dataset).")
         self.corpus: Corpus = build_corpus(
-            source if source is not None else list(data.corpus),
+            source if source is not None else _names(data.corpus),
             _own(folder / "corpus"),
             columns=data.columns or None,
             split=data.split,
@@ -186,6 +186,10 @@ class _Text:
         )
         special = frozenset(int(i) for i in tokenizer.all_special_ids)
         self.vocabulary = Vocabulary(frame, word_starts(tokenizer), tokenizer.mask_token_id, special)
+
+
+def _names(corpus: tuple[str, ...]) -> Any:
+    return corpus[0] if len(corpus) == 1 else [Path(name) for name in corpus]
 
 
 def _first(row: str | tuple[str, ...]) -> str:

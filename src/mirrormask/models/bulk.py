@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from mirrormask.core.batch import Tokens
+from mirrormask.core.encoding import Encoder
 from mirrormask.core.framing import frame_of
 from mirrormask.core.shards import length_shards
 from mirrormask.models.precision import best_precision
@@ -33,15 +34,9 @@ def tokenize(encoder: Any, texts: Sequence[str], *, max_length: int | None = Non
     if getattr(transformer, "do_lower_case", False):
         texts = [text.lower() for text in texts]
     frame = getattr(transformer, "frame", None) or frame_of(encoder.tokenizer)
-    room = max(1, limit - len(frame))
-    rust = getattr(encoder.tokenizer, "_tokenizer", None)
-    if rust is not None:
-        rust.no_truncation()
-        rust.no_padding()
-        rows = [encoding.ids for encoding in rust.encode_batch_fast(list(texts), add_special_tokens=False)]
-    else:
-        rows = encoder.tokenizer(list(texts), add_special_tokens=False)["input_ids"]
-    return Tokens.of([frame.around(np.asarray(row[:room], dtype=np.int64), limit) for row in rows])
+    bare = Encoder(encoder.tokenizer)
+    rows = (np.frombuffer(row, dtype=bare.dtype).astype(np.int64) for row in bare(list(texts)))
+    return Tokens.of([frame.around(row, limit) for row in rows])
 
 
 def encode_tokens(encoder: Any, tokens: Tokens, *, precision: str = "auto", progress: Progress | None = None) -> NDArray[np.float32]:

@@ -60,7 +60,7 @@ class InfoNCE(Objective):
         label_smoothing: share of the target spread over all candidates.
         hard_weight: a logit added where an anchor meets its own hard negatives.
 
-    Relations: one direction is SimCSE's loss; both are CLIP's and `MultipleNegativesSymmetricRankingLoss`.
+    Relations: one direction is SimCSE's loss; both are CLIP's and `symmetric MultipleNegativesRankingLoss`.
 
     Example:
         >>> import torch

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mirrormask.data import encoding
-from mirrormask.data.encoding import Encoder
+from mirrormask.core import encoding
+from mirrormask.core.encoding import Encoder
 
 PIECES = [
     *("river", "River,", "rivers.", "(boats)", "walk-ing", "don't", "3.14", "$5", "5€", "naïve", "nai\u0308ve", "ÉTÉ"),

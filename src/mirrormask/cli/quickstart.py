@@ -1,0 +1,3 @@
+"""placeholder"""
+def quickstart() -> None:
+    """Placeholder."""
