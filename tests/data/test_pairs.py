@@ -34,7 +34,7 @@ def indexed(tokenizer: Any, folder: Path, name: str, rows: Any, split: str = "no
 
 
 def test_all_pairings_are_registered() -> None:
-    assert pairings.names() == ["columns", "crops", "next-sentence", "self"]
+    assert {"columns", "crops", "next-sentence", "self"} <= set(pairings.names())
     assert all(part.paper and part.summary for part in pairings)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from mirrormask.core.errors import MirrormaskError, did_you_mean
 from mirrormask.core.seeding import Seeds
 
-DEFAULT_METHOD = "mirrormask"
+DEFAULT_METHOD = "keyword-passages"
 """The method `train` takes when none is named."""
 
 

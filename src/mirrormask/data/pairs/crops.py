@@ -32,22 +32,28 @@ def two_crops(
         min_words, max_words: bounds of the words in a span, both included.
         chance: where the spans come from.
     """
-    begins = np.flatnonzero(starts[ids])
-    if len(begins) == 0 or begins[0] != 0:
-        begins = np.concatenate([[0], begins])  # the first token begins a word, marked or not
-    words = len(begins)
+    edges = word_edges(ids, starts)
+    words = len(edges) - 1
     if words <= min_words:
         return ids, ids
-    edges = np.append(begins, len(ids))
-    first = _span(words, min_words, max_words, chance)
+    first = span(words, min_words, max_words, chance)
     second = first
     while second == first:
-        second = _span(words, min_words, max_words, chance)
+        second = span(words, min_words, max_words, chance)
     return ids[edges[first[0]] : edges[first[1]]], ids[edges[second[0]] : edges[second[1]]]
 
 
-def _span(words: int, min_words: int, max_words: int, chance: np.random.Generator) -> tuple[int, int]:
-    length = int(chance.integers(min_words, min(max_words, words), endpoint=True))
+def word_edges(ids: Ids, starts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return where each word of a text begins, and the end of the last one."""
+    begins = np.flatnonzero(starts[ids])
+    if len(begins) == 0 or begins[0] != 0:
+        begins = np.concatenate([[0], begins])  # the first token begins a word, marked or not
+    return np.append(begins, len(ids))
+
+
+def span(words: int, min_words: int, max_words: int, chance: np.random.Generator) -> tuple[int, int]:
+    """Return first word and end of a random span, as long as asked where there are so many words."""
+    length = int(chance.integers(min(min_words, words), min(max_words, words), endpoint=True))
     start = int(chance.integers(words - length, endpoint=True))
     return start, start + length
 
