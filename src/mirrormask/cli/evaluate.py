@@ -1,3 +1,77 @@
-"""placeholder"""
-def evaluate() -> None:
-    """Placeholder."""
+"""`mirrormask evaluate`: how good is an encoder, and is one really better than another?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from mirrormask.cli.output import Json, Output, Quiet
+from mirrormask.cli.tables import print_table
+
+
+def evaluate(
+    models: list[str] = typer.Argument(..., help="One model, or several to compare with the first."),
+    data: Path = typer.Option(
+        None,
+        "--data",
+        "-d",
+        help="Your own file: scored pairs (sentence1, sentence2, score), queries (query, document) or labelled texts "
+        "(text, label).",
+    ),
+    kind: str = typer.Option("", "--kind", help="What the file is, if its columns do not say: pairs, retrieval, labels."),
+    column: list[str] = typer.Option([], "--column", help="Column of a role: --column query=headline"),
+    tasks: list[str] = typer.Option(
+        [], "--task", "-t", help="STS task, may be repeated: sts12 … sts16, stsb, stsb-dev, sickr.",
+        show_default="all seven, unless --data is given",
+    ),
+    geometry: bool = typer.Option(True, help="Also measure alignment, uniformity, anisotropy and the spectrum."),
+    report: Path = typer.Option(None, "--report", "-r", help="Write a one-file HTML report with figures."),
+    resamples: int = typer.Option(1000, "--resamples", help="Bootstrap resamples behind every interval."),
+    seed: int = typer.Option(42, "--seed", help="Of resamples and samples."),
+    as_json: bool = Json,
+    quiet: bool = Quiet,
+) -> None:
+    """Measure encoders on STS benchmarks or on your own data, with confidence intervals.
+
+    [bold]mirrormask evaluate mini my-encoder --data my-pairs.csv --report report.html[/bold]
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from mirrormask.core.errors import MirrormaskError
+    from mirrormask.evaluation.evaluate import evaluate as measure
+
+    output = Output(as_json=as_json, quiet=quiet)
+    roles = {}
+    for pair in column:
+        role, equals, name = pair.partition("=")
+        if not equals:
+            raise MirrormaskError(f"A column is named as role=column, such as query=headline. Got {pair!r}.")
+        roles[role] = name
+    with Progress(
+        TextColumn("encoding with {task.description}"), BarColumn(), MofNCompleteColumn(),
+        console=output.err, disable=output.quiet, transient=True,
+    ) as bar:
+        bars = {}
+
+        def progress(name: str, done: int, total: int) -> None:
+            if name not in bars:
+                bars[name] = bar.add_task(name, total=total)
+            bar.advance(bars[name], done)
+
+        found = measure(
+            models, tasks=tasks or None, data=data, kind=kind or None, columns=roles or None, geometry=geometry,
+            seed=seed, resamples=resamples, progress=progress,
+        )
+    if report is not None:
+        found.save_html(report)
+
+    def show() -> None:
+        for table in found.tables():
+            print_table(output, table)
+        for sentence in found.verdict():
+            output.out.print(sentence, style="bold")
+        if report is not None:
+            output.out.print(f"Report: {report}")
+
+    output.result({**found.to_dict(), "report": None if report is None else str(report)}, show)

@@ -1,3 +1,65 @@
-"""placeholder"""
-def quickstart() -> None:
-    """Placeholder."""
+"""`mirrormask quickstart`: train and measure an encoder in a few minutes, offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from mirrormask.cli.output import Json, Output, Quiet
+from mirrormask.cli.progress import reporter_for
+from mirrormask.cli.running import resume_command
+from mirrormask.cli.tables import print_table
+
+
+def quickstart(
+    out: Path = typer.Option(Path("mirrormask-quickstart"), "--out", "-o", help="Folder for encoder and report."),
+    model: str = typer.Option("mini", "--model", "-m", help="Where to start."),
+    steps: int = typer.Option(0, "--steps", help="Updates.", show_default="as the method says"),
+    functions: int = typer.Option(2000, "--functions", help="Functions held out to measure with."),
+    seed: int = typer.Option(42, "--seed", help="Same seed, same encoder."),
+    resume: bool = typer.Option(False, "--resume", help="Go on from the last checkpoint in OUT."),
+    as_json: bool = Json,
+    quiet: bool = Quiet,
+) -> None:
+    """Learn from the docstrings installed on this machine, and see what that gains.
+
+    Needs no download. The functions it is measured on are held out, docstrings and their duplicates included.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from mirrormask.experiments.quickstart import quickstart as start
+    from mirrormask.training.loop import Interrupted
+
+    output = Output(as_json=as_json, quiet=quiet)
+    with Progress(
+        TextColumn("reading docstrings"), BarColumn(), MofNCompleteColumn(), TextColumn("files"),
+        console=output.err, disable=output.quiet, transient=True,
+    ) as bar:
+        reading = bar.add_task("reading")
+
+        def read(done: int, total: int) -> None:
+            bar.update(reading, completed=done, total=total)
+            if done == total:
+                bar.stop()
+
+        try:
+            found = start(
+                out, model=model, steps=steps or None, functions=functions, seed=seed, resume=resume,
+                reporter=reporter_for(output), progress=read,
+            )
+        except Interrupted as stop:
+            raise Interrupted(f"{stop} Go on with: {resume_command()}") from None
+
+    def show() -> None:
+        for table in found.evaluation.tables():
+            print_table(output, table)
+        for question, pair in found.answers.items():
+            output.out.print(f"{question}?", style="bold")
+            for when, answer in zip(("before", "after"), pair, strict=True):
+                output.out.print(f"  {when:<7}{answer.function}: {answer.summary[:90]}", markup=False)
+        before, after = found.gain()
+        output.out.print(f"\nMRR@10 {before:.3f} → {after:.3f} ({after / before - 1:+.0%})", style="bold green")
+        output.out.print(f"Encoder: {found.model}\nReport:  {found.page}")
+
+    output.result(found.to_dict(), show)
