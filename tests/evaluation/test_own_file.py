@@ -63,10 +63,10 @@ def test_columns_that_say_nothing_list_what_is_needed() -> None:
     assert str(caught.value) == (
         "The columns of x.csv are 'a', 'b', and none of these sets is among them: pairs: sentence1, sentence2, score; "
         "retrieval: query, document; labels: text, label. "
-        "Name them with --columns sentence1=NAME,sentence2=NAME,score=NAME."
+        "Name them with --column sentence1=NAME --column sentence2=NAME --column score=NAME."
     )
     with pytest.raises(
-        DataError, match=r"retrieval: query, document. Name them with --columns query=NAME,document=NAME"
+        DataError, match=r"retrieval: query, document. Name them with --column query=NAME --column document=NAME"
     ):
         find_columns(["a", "b"], source="x.csv", kind="retrieval")
 

@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from sentence_transformers.util import pairwise_cos_sim
 
 from mirrormask.data.sources import DatasetMissing, dataset_roots
-from mirrormask.evaluation.sts import evaluate_sts, sts_spearman
+from mirrormask.data.sts import StsTask, load_sts
+from mirrormask.evaluation.sts import evaluate_sts, score_tasks, sentences, sts_spearman
+from mirrormask.evaluation.vectors import TextVectors
+from mirrormask.models.encoder import load
+from mirrormask.models.names import model_roots
 
 Write = Callable[[str, list[dict[str, Any]]], None]
 Pairs = Callable[..., list[dict[str, Any]]]
@@ -119,3 +124,18 @@ def test_word_overlap_on_the_real_task_is_far_above_chance() -> None:
 
     report = evaluate_sts([hashed], ["stsb"], resamples=100)
     assert 40 < report.average.score("spearman_all_percent", 0).value < 50
+
+
+@pytest.mark.shared
+def test_a_real_encoder_scores_as_with_plain_encode() -> None:
+    if not dataset_roots() or not any((root / "mini").is_dir() for root in model_roots()):
+        pytest.skip("MIRRORMASK_DATA and MIRRORMASK_MODELS are not set")
+    whole = load_sts("stsb-dev")
+    left, right, gold = whole.sentence1[:150], whole.sentence2[:150], whole.scores[:150]
+    task = StsTask("stsb-dev", "validation", left, right, gold, single=True)
+    encoder = load("mini", device="cpu")
+    vectors = TextVectors.encode(encoder, sentences([task]))
+    report = score_tasks([task], {}, ["mini"], [vectors], resamples=10)
+    cosines = pairwise_cos_sim(encoder.encode(list(left)), encoder.encode(list(right))).numpy()
+    expected = 100 * stats.spearmanr(cosines, gold).statistic
+    assert report.average.score("spearman_all_percent", 0).value == pytest.approx(expected, abs=0.1)

@@ -146,7 +146,7 @@ def _encoded(
 
 def _nothing_found(asked: Sequence[str], skipped: Mapping[str, str]) -> MirrormaskError:
     if not asked:
-        return MirrormaskError("There is nothing to evaluate on. Name STS tasks with --tasks, or a file with --data.")
+        return MirrormaskError("There is nothing to evaluate on. Name STS tasks with --task, or a file with --data.")
     first = next(iter(skipped.values()))
     return DatasetMissing(
         f"No data was found for {', '.join(asked)}. {first} Or evaluate on a file of your own with --data FILE."

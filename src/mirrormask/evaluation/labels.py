@@ -18,7 +18,7 @@ from mirrormask.evaluation.vectors import TextVectors
 
 NEIGHBORS = 5
 FOLDS = 5
-_BLOCK = 1 << 24  # similarities held at once: 64 MB
+_BLOCK = 1 << 22  # similarities held at once: 16 MB, four times that while the nearest are found
 
 
 class LabelledTexts(OwnTask):

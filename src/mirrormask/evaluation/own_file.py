@@ -95,17 +95,17 @@ def find_columns(
             f"The columns of {source} ({listed}) fit several kinds of data: {', '.join(fits)}. Say which with --kind."
         )
     needed = "; ".join(f"{name}: {', '.join(KINDS[name])}" for name in wanted)
-    example = ",".join(f"{role}=NAME" for role in KINDS[wanted[0]])
+    example = " ".join(f"--column {role}=NAME" for role in KINDS[wanted[0]])
     raise DataError(
         f"The columns of {source} are {listed}, and none of these sets is among them: {needed}. "
-        f"Name them with --columns {example}."
+        f"Name them with {example}."
     )
 
 
 def _check_roles(given: Mapping[str, str], there: Sequence[str], source: str, kind: str | None) -> None:
     roles = [role for name, roles in KINDS.items() if kind in (None, name) for role in roles]
     for role, column in given.items():
-        one_of("columns", role, roles, of=f"{kind} data" if kind else "own data")
+        one_of("column", role, roles, of=f"{kind} data" if kind else "own data")
         if column not in there:
             raise DataError(
                 f"{source} has no column {column!r}.{did_you_mean(column, there)} Its columns are: {', '.join(there)}."

@@ -41,7 +41,7 @@ footer { margin-top: 3.5rem; color: var(--quiet); font-size: 0.85rem; }
 @media print {
   :root { --ground: #ffffff; --panel: #f6f8fa; --ink: #000000; --quiet: #444444; --line: #bbbbbb; --accent: #0072b2; }
   body { font-size: 11pt; } main { max-width: none; padding: 0; }
-  h2, .caption { break-after: avoid; } figure, .table, .verdict { break-inside: avoid; } section > p { break-after: avoid; }
+  h2, .caption, section > p { break-after: avoid; } figure, .table, .verdict { break-inside: avoid; }
   .table { overflow: visible; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
