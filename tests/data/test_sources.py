@@ -83,6 +83,7 @@ def test_an_offline_miss_names_the_roots_and_both_ways_out(
     roots: list[Path], hub: FakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    hub.HF_HUB_OFFLINE = True
     hub.load_error = ConnectionError("not cached")
     write_split(roots[0], "some/task", "train", [{"n": 1}])
     with pytest.raises(DatasetMissing) as caught:
@@ -99,6 +100,9 @@ def test_offline_rows_come_from_the_librarys_cache(
 ) -> None:
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "true")
     hub.rows = [{"n": 1}]
+    with pytest.raises(DatasetMissing, match="HF_HUB_OFFLINE is set"):
+        load_rows("some/task", "test")  # the library was imported before it was told, and would wait for the network
+    hub.HF_HUB_OFFLINE = True
     assert list(load_rows("some/task", "test")) == [{"n": 1}]
     assert hub.timeout is None
     assert hub.loaded == [("some/task", "test", False)]
@@ -168,6 +172,7 @@ class FakeHub:
         self.stream_error: Exception | None = None
         self.timeout: float | None = None
         self.asked = 0
+        self.HF_HUB_OFFLINE = False
         self.not_found: Exception = RuntimeError()
 
     def dataset_info(self, name: str, timeout: float) -> None:
@@ -198,7 +203,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> FakeHub:
         pass
 
     fake.not_found = NotFound()
-    monkeypatch.setitem(sys.modules, "datasets", types.SimpleNamespace(load_dataset=fake.load_dataset))
+    monkeypatch.setitem(sys.modules, "datasets", types.SimpleNamespace(load_dataset=fake.load_dataset, config=fake))
     monkeypatch.setitem(sys.modules, "huggingface_hub", types.SimpleNamespace(HfApi=lambda: fake))
     errors = types.SimpleNamespace(RepositoryNotFoundError=NotFound)
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)

@@ -18,6 +18,8 @@ PAIR = {"sentence1": "A cat sleeps.", "sentence2": "A cat is asleep.", "score": 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MIRRORMASK_DATA", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.delenv("HF_DATASETS_OFFLINE", raising=False)
     return tmp_path
 
 

@@ -85,6 +85,8 @@ def _hub_rows(name: str, split: str) -> Iterator[dict[str, Any]]:
         raise _missing(name, split, why, 'install it with: pip install "mirrormask[data]"') from None
     if _offline():
         try:
+            if not datasets.config.HF_HUB_OFFLINE:  # set after the library was imported, which then would try and wait
+                raise ConnectionError("The cache is only read when HF_HUB_OFFLINE is set before the start.")
             return iter(datasets.load_dataset(name, split=split))  # what the library holds in its cache
         except Exception as error:  # of many kinds: no cache, no such split in it, a damaged one
             why = "the hub was not asked because HF_HUB_OFFLINE is set"
