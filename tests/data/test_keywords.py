@@ -7,7 +7,7 @@ import numpy as np
 
 from mirrormask.data.corpus import build_corpus
 from mirrormask.data.pairs import pairings
-from mirrormask.data.pairs.keywords import keywords_and_passage, rarity
+from mirrormask.data.pairs.keywords import keywords_of, rarity, two_passages
 from mirrormask.data.tokens import LazyTokens
 
 TEXTS = [
@@ -33,7 +33,7 @@ def test_rarity_is_the_log_inverse_frequency(wordpiece: Any, tmp_path: Path) -> 
 
 def test_keywords_are_whole_words_of_the_text_in_order(wordpiece: Any, tmp_path: Path) -> None:
     corpus, store = tokens(wordpiece, tmp_path)
-    examples = pairings.build("keywords").index(corpus, store, tmp_path / "pairs")
+    examples = pairings.build("keywords", passages=0.0).index(corpus, store, tmp_path / "pairs")
     for seed in range(20):
         anchors, passages = examples.columns(np.arange(len(TEXTS)), seed)
         for text, anchor, passage in zip(TEXTS, anchors, passages, strict=True):
@@ -49,7 +49,7 @@ def test_keywords_are_whole_words_of_the_text_in_order(wordpiece: Any, tmp_path:
 
 def test_draws_depend_on_the_seed_and_the_row_alone(wordpiece: Any, tmp_path: Path) -> None:
     corpus, store = tokens(wordpiece, tmp_path)
-    examples = pairings.build("keywords").index(corpus, store, tmp_path / "pairs")
+    examples = pairings.build("keywords", passages=0.0).index(corpus, store, tmp_path / "pairs")
     alone = examples.columns(np.array([1]), 5)
     among = examples.columns(np.array([0, 1, 2]), 5)
     assert [c[0].tolist() for c in alone] == [c[1].tolist() for c in among]
@@ -57,12 +57,34 @@ def test_draws_depend_on_the_seed_and_the_row_alone(wordpiece: Any, tmp_path: Pa
 
 
 def test_rare_words_are_drawn_more_often() -> None:
-    starts, weights = np.ones(10, dtype=np.bool_), np.full(10, 0.1)
+    weights = np.full(10, 0.1)
     weights[7] = 3.0
-    ids = np.arange(10)
     drawn = np.zeros(10)
     chance = np.random.default_rng(0)
     for _ in range(300):
-        anchor, _ = keywords_and_passage(ids, starts, weights, keywords=(1, 1), passage=(2, 4), chance=chance)
-        drawn[anchor] += 1
+        drawn[keywords_of(np.arange(10), np.arange(11), weights, 1, chance)] += 1
     assert drawn[7] > 150
+
+
+def test_two_passages_never_overlap_and_keep_their_lengths() -> None:
+    chance = np.random.default_rng(0)
+    for words in (12, 13, 20, 100):
+        for _ in range(200):
+            (a, b), (c, d) = two_passages(words, 6, 20, chance)
+            assert 6 <= b - a <= 20
+            assert 6 <= d - c <= 20
+            assert b <= c or d <= a
+            assert 0 <= min(a, c) < max(b, d) <= words
+
+
+def test_a_share_of_the_pairs_is_two_passages(wordpiece: Any, tmp_path: Path) -> None:
+    corpus, store = tokens(wordpiece, tmp_path)
+    examples = pairings.build("keywords", passages=1.0).index(corpus, store, tmp_path / "pairs")
+    for seed in range(20):
+        anchors, passages = examples.columns(np.arange(len(TEXTS)), seed)
+        for text, anchor, passage in zip(TEXTS[:2], anchors, passages, strict=False):
+            one, two = (wordpiece.decode(ids.tolist()) for ids in (anchor, passage))
+            assert one in text
+            assert two in text
+            assert 6 <= len(one.split()) <= 10
+        assert len(anchors[2]) <= len(store.take([2])[0])  # too short for two passages: keywords

@@ -1,4 +1,4 @@
-"""A few telling words of a text against a passage of it: what someone types who looks for the text.
+"""A passage of a text with a few of its telling words, as someone types who looks for it, or with another passage.
 
 Paper: Lee et al. 2019, "Latent Retrieval for Weakly Supervised Open Domain Question Answering", Section 4
     (the inverse cloze task), with keywords in place of a sentence; passages as in Giorgi et al. 2021, "DeCLUTR".
@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids
-from mirrormask.core.errors import at_least
+from mirrormask.core.errors import at_least, between
 from mirrormask.core.seeding import generator
 from mirrormask.data.corpus_folder import Corpus
 from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
 from mirrormask.data.pairs.crops import span, word_edges
 from mirrormask.data.tokens import Tokenized
 
-_WINDOW = (8, 40)  # words of the stretch that keywords are drawn from
 _SAMPLE = 20_000  # rows that token frequencies are counted on
 _PARAGRAPH = 512  # tokens of a text that is drawn from, at least
 
@@ -36,54 +35,77 @@ def rarity(tokens: Tokenized, sample: int = _SAMPLE) -> NDArray[np.float64]:
     return inverse
 
 
-def keywords_and_passage(
-    ids: Ids,
-    starts: NDArray[np.bool_],
-    weights: NDArray[np.float64],
-    *,
-    keywords: tuple[int, int],
-    passage: tuple[int, int],
-    chance: np.random.Generator,
-) -> tuple[Ids, Ids]:
-    """Return a few words of the text, drawn by how rare they are, in their order, and a span of it.
+def keywords_of(
+    ids: Ids, edges: NDArray[np.int64], weights: NDArray[np.float64], count: int, chance: np.random.Generator
+) -> Ids:
+    """Return some words of a text in their order, drawn by how rare they are.
 
     Args:
         ids: token ids of the text.
-        starts: for every id, whether it begins a word.
-        weights: for every id, its rarity.
-        keywords: fewest and most words.
-        passage: fewest and most words of the span.
+        edges: where its words begin, and its end.
+        weights: for every id of the vocabulary, its rarity; a word is as rare as its rarest piece.
+        count: how many words, at most all.
         chance: where they come from.
     """
-    edges = word_edges(ids, starts)
     words = len(edges) - 1
-    low, high = span(words, *_WINDOW, chance)
-    rare = np.maximum.reduceat(weights[ids], edges[:-1])[low:high] + 1e-3  # a word is as rare as its rarest piece
-    count = min(int(chance.integers(*keywords, endpoint=True)), high - low)
-    chosen = low + np.sort(chance.choice(high - low, count, replace=False, p=rare / rare.sum()))
-    taken = np.concatenate([ids[edges[word] : edges[word + 1]] for word in chosen])
-    first, last = span(words, *passage, chance)
-    return taken, ids[edges[first] : edges[last]]
+    rare = np.maximum.reduceat(weights[ids], edges[:-1]) + 1e-3
+    chosen = np.sort(chance.choice(words, min(count, words), replace=False, p=rare / rare.sum()))
+    return np.concatenate([ids[edges[word] : edges[word + 1]] for word in chosen])
+
+
+def two_passages(
+    words: int, min_words: int, max_words: int, chance: np.random.Generator
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return two spans of words that do not overlap, in either order; there must be twice `min_words`."""
+    cut = int(chance.integers(min_words, words - min_words, endpoint=True))
+    first = span(cut, min_words, max_words, chance)
+    start, stop = span(words - cut, min_words, max_words, chance)
+    pair = first, (cut + start, cut + stop)
+    return pair if chance.random() < 0.5 else pair[::-1]  # type: ignore[return-value]
 
 
 @pairings.register("keywords")
 class Keywords(Pairing):
-    """Take a few telling words of each text for the anchor and a passage of it for the positive.
+    """Pair a passage of each text with a few of its telling words, or with another passage of the text.
 
     Args:
-        min_keywords: fewest words of the anchor.
-        max_keywords: most words of the anchor.
-        min_words: fewest words of the passage.
-        max_words: most words of the passage.
+        min_keywords: fewest words that stand for a passage.
+        max_keywords: most words that stand for a passage.
+        min_words: fewest words of a passage.
+        max_words: most words of a passage.
+        passages: share of the pairs that are two passages apart, where the text is long enough.
 
-    Relations: `crops` pairs two passages; `self` a text with itself.
+    Relations: `crops` pairs passages that may overlap; `self` a text with itself.
     """
 
-    def __init__(self, min_keywords: int = 2, max_keywords: int = 4, min_words: int = 6, max_words: int = 20) -> None:
+    def __init__(
+        self,
+        min_keywords: int = 2,
+        max_keywords: int = 4,
+        min_words: int = 6,
+        max_words: int = 20,
+        passages: float = 0.5,
+    ) -> None:
         self.min_keywords = at_least("min_keywords", min_keywords, 1, of="keywords")
         self.max_keywords = at_least("max_keywords", max_keywords, min_keywords, of="keywords")
         self.min_words = at_least("min_words", min_words, 1, of="keywords")
         self.max_words = at_least("max_words", max_words, min_words, of="keywords")
+        self.passages = between("passages", passages, 0, 1 + 1e-9, of="keywords")
+
+    def draw(
+        self, ids: Ids, starts: NDArray[np.bool_], weights: NDArray[np.float64], chance: np.random.Generator
+    ) -> tuple[Ids, Ids]:
+        """Return anchor and positive from the token ids of a text."""
+        edges = word_edges(ids, starts)
+        words = len(edges) - 1
+        apart = chance.random() < self.passages
+        if apart and words >= 2 * self.min_words:
+            (a, b), (c, d) = two_passages(words, self.min_words, self.max_words, chance)
+            return ids[edges[a] : edges[b]], ids[edges[c] : edges[d]]
+        first, last = span(words, self.min_words, self.max_words, chance)
+        passage = ids[edges[first] : edges[last]]
+        count = int(chance.integers(self.min_keywords, self.max_keywords, endpoint=True))
+        return keywords_of(passage, edges[first : last + 1] - edges[first], weights, count, chance), passage
 
     def max_tokens_needed(self, room: int) -> int:
         """Return more than fits into the model: words may come from far into the text."""
@@ -107,18 +129,10 @@ class KeywordRows(Examples):
         return len(self._tokens)
 
     def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
-        """Return keywords and a passage of each text."""
+        """Return two columns drawn from each text."""
         rows = examples.tolist()
-        p = self._pairing
         pairs = [
-            keywords_and_passage(
-                ids,
-                self._tokens.starts,
-                self._weights,
-                keywords=(p.min_keywords, p.max_keywords),
-                passage=(p.min_words, p.max_words),
-                chance=generator(seed, "keywords", row),
-            )
+            self._pairing.draw(ids, self._tokens.starts, self._weights, generator(seed, "keywords", row))
             if len(ids)
             else (ids, ids)
             for row, ids in zip(rows, self._tokens.take(rows), strict=True)
