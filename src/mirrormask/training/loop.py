@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import torch
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from torch import Tensor, nn
 
 from mirrormask.core.batch import Batch
@@ -214,6 +215,7 @@ def _accelerator(settings: Settings, folder: Path) -> tuple[Accelerator, Precisi
     precision = best_precision(device, settings.precision)
     mixed = "no" if precision.name == "fp32" else precision.name
     trackers = list(settings.trackers) or None
+    AcceleratorState._reset_state()  # one process may run several recipes, each with its own precision
     return Accelerator(mixed_precision=mixed, log_with=trackers, project_dir=str(folder) if trackers else None), precision
 
 
