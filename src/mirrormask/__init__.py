@@ -1,5 +1,45 @@
-"""mirrormask turns a masked language model into a sentence encoder without labels, and measures it."""
+"""mirrormask turns a masked language model into a sentence encoder without labels, and measures it.
+
+Example:
+    >>> import mirrormask
+    >>> encoder = mirrormask.load("mini")  # doctest: +SKIP
+    >>> run = mirrormask.train("my.txt", out="my-encoder")  # doctest: +SKIP
+    >>> report = mirrormask.evaluate(["mini", "my-encoder"], data="my-pairs.csv")  # doctest: +SKIP
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mirrormask.core.errors import MirrormaskError
+    from mirrormask.evaluation.evaluate import evaluate
+    from mirrormask.experiments.train import train
+    from mirrormask.models.encoder import build_encoder, load, save_encoder
+    from mirrormask.models.masked_lm import MaskedLM
+
 __version__ = "0.1.0"
+
+__all__ = ["MaskedLM", "MirrormaskError", "__version__", "build_encoder", "evaluate", "load", "save_encoder", "train"]
+
+_WHERE = {
+    "MaskedLM": "mirrormask.models.masked_lm",
+    "MirrormaskError": "mirrormask.core.errors",
+    "build_encoder": "mirrormask.models.encoder",
+    "evaluate": "mirrormask.evaluation.evaluate",
+    "load": "mirrormask.models.encoder",
+    "save_encoder": "mirrormask.models.encoder",
+    "train": "mirrormask.experiments.train",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import mirrormask` costs nothing."""
+    if name in _WHERE:
+        return getattr(importlib.import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'mirrormask' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_WHERE])

@@ -151,7 +151,7 @@ def test_usual_column_is_found(tmp_path: Path) -> None:
 def test_several_files_are_several_documents(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / f"{name}.txt").write_text(f"{name} one\n{name} two\n")
-    paths: list[str | Path] = [str(tmp_path / "a.txt"), tmp_path / "b.txt"]
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
     corpus = build_corpus(paths, tmp_path / "corpus")
     assert everything(corpus) == [("a one", True), ("a two", False), ("b one", True), ("b two", False)]
     assert build_corpus(["a one", "b two"], tmp_path / "texts").texts(0, 2) == ["a one", "b two"]

@@ -43,7 +43,7 @@ def find_origin(source: Source, columns: Sequence[str] | None = None) -> Origin:
     Args:
         source: a file or several; `-` for stdin; the name of a corpus under the MIRRORMASK_DATA folders; a dataset as
             `owner/name` or `owner/name:split` (split `train` if not said); or texts, or tuples of them, in Python.
-            A list of strings is taken as files when every one of them has a known ending or is a file.
+            A list of paths is read file after file; a list of strings is texts, never names.
         columns: the columns to read, in this order; None takes the only one there is, or `text`, or `sentence`.
 
     Raises:
@@ -52,8 +52,8 @@ def find_origin(source: Source, columns: Sequence[str] | None = None) -> Origin:
     chosen = None if columns is None else list(columns)
     if isinstance(source, (str, Path)):
         return _named_origin(source, chosen)
-    if isinstance(source, (list, tuple)) and source and all(_is_path(item) for item in source):
-        return _file_origin([Path(str(item)) for item in source], chosen)
+    if isinstance(source, (list, tuple)) and source and all(isinstance(item, Path) for item in source):
+        return _joined([_named_origin(str(item), chosen) for item in source])
     return Origin("the given texts", None, lambda: _given(source))
 
 
