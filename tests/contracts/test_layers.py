@@ -1,0 +1,106 @@
+"""Imports point down only, as the design says, and parts of one layer that are split by | never import each other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mirrormask
+
+PACKAGE = Path(mirrormask.__file__).parent
+DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
+
+LAYERS = (
+    ("core",),
+    ("data", "models"),
+    ("objectives", "views", "negatives", "stabilizers"),
+    ("training",),
+    ("methods", "isotropy", "heads", "pretraining"),
+    ("evaluation", "probing", "prompting", "attack", "search"),
+    ("experiments",),
+    ("cli", "service"),
+)
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def imported(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the full name of everything a module of `package` imports, wherever it stands in the file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = ".".join(package.split(".")[: len(package.split(".")) - node.level + 1]) if node.level else ""
+            base = ".".join(part for part in (start, node.module or "") if part)
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def violations(package: Path) -> list[str]:
+    """Return a sentence with file and line for every import that does not point down."""
+    found = []
+    for file in sorted(package.rglob("*.py")):
+        inside = file.relative_to(package).parts
+        if len(inside) == 1:  # the package's own front: it may open any layer, and only lazily (tested elsewhere)
+            continue
+        own = inside[0]
+        dotted = ".".join(("mirrormask", *inside[:-1]))
+        for line, name in imported(ast.parse(file.read_text(encoding="utf-8")), dotted):
+            parts = name.split(".")
+            if parts[0] != "mirrormask" or len(parts) < 2 or parts[1] in (own, "__version__"):
+                continue
+            where = f"{file}:{line}"
+            if parts[1] not in LEVEL:
+                found.append(f"{where} imports {name}, which is in no layer")
+            elif LEVEL[parts[1]] >= LEVEL[own]:
+                kind = "its sibling" if LEVEL[parts[1]] == LEVEL[own] else "the layer above"
+                found.append(f"{where}: {own} imports {kind} {parts[1]} ({name})")
+    return found
+
+
+def test_imports_point_down() -> None:
+    assert violations(PACKAGE) == []
+
+
+def test_every_folder_is_in_a_layer() -> None:
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert folders <= set(LEVEL)
+    assert len(folders) >= 11
+
+
+def test_the_layers_are_those_of_the_design() -> None:
+    if not DESIGN.is_file():
+        pytest.skip("docs/ is not here")
+    lines = DESIGN.read_text(encoding="utf-8").splitlines()
+    drawn = {line[:2]: line[4:] for line in lines if line[:1] == "L" and line[1:2].isdigit() and line[2:4] == "  "}
+    assert [tuple(name.strip() for name in drawn[f"L{level}"].split("|")) for level in range(8)] == list(LAYERS)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "says"),
+    [
+        ("core/bad.py", "x = 1\nimport mirrormask.data.files\n", "core/bad.py:2: core imports the layer above data"),
+        ("data/bad.py", "def f():\n    from mirrormask import models\n", "data/bad.py:2: data imports its sibling models"),
+        ("views/bad.py", "from ..objectives import info_nce\n", "views/bad.py:1: views imports its sibling objectives"),
+        ("data/pairs/bad.py", "from ...models.names import resolve\n", "bad.py:1: data imports its sibling models"),
+        ("training/bad.py", "from mirrormask.utils import x\n", "training/bad.py:1 imports mirrormask.utils.x, which is in no layer"),
+    ],
+)
+def test_a_wrong_import_is_named_with_file_and_line(tmp_path: Path, file: str, text: str, says: str) -> None:
+    bad = tmp_path / file
+    bad.parent.mkdir(parents=True)
+    bad.write_text(text, encoding="utf-8")
+    (found,) = violations(tmp_path)
+    assert says in found
+
+
+def test_right_imports_pass(tmp_path: Path) -> None:
+    good = tmp_path / "training" / "good.py"
+    good.parent.mkdir()
+    good.write_text(
+        "import json\nfrom mirrormask import __version__\nfrom mirrormask.models.precision import Precision\n"
+        "from .loop import fit\n",
+        encoding="utf-8",
+    )
+    assert violations(tmp_path) == []
