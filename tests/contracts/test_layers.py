@@ -81,10 +81,18 @@ def test_the_layers_are_those_of_the_design() -> None:
     ("file", "text", "says"),
     [
         ("core/bad.py", "x = 1\nimport mirrormask.data.files\n", "core/bad.py:2: core imports the layer above data"),
-        ("data/bad.py", "def f():\n    from mirrormask import models\n", "data/bad.py:2: data imports its sibling models"),
+        (
+            "data/bad.py",
+            "def f():\n    from mirrormask import models\n",
+            "data/bad.py:2: data imports its sibling models",
+        ),
         ("views/bad.py", "from ..objectives import info_nce\n", "views/bad.py:1: views imports its sibling objectives"),
         ("data/pairs/bad.py", "from ...models.names import resolve\n", "bad.py:1: data imports its sibling models"),
-        ("training/bad.py", "from mirrormask.utils import x\n", "training/bad.py:1 imports mirrormask.utils.x, which is in no layer"),
+        (
+            "training/bad.py",
+            "from mirrormask.utils import x\n",
+            "training/bad.py:1 imports mirrormask.utils.x, which is in no layer",
+        ),
     ],
 )
 def test_a_wrong_import_is_named_with_file_and_line(tmp_path: Path, file: str, text: str, says: str) -> None:

@@ -40,7 +40,8 @@ class Part(Generic[T]):
 
     @property
     def _signature(self) -> Mapping[str, inspect.Parameter]:
-        return inspect.signature(self.build).parameters
+        every = inspect.signature(self.build).parameters
+        return {n: p for n, p in every.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}  # nn.Module's own
 
 
 class Registry(Generic[T]):
@@ -69,7 +70,7 @@ class Registry(Generic[T]):
                 raise TypeError(f"{factory.__module__}: the docstring needs a 'Paper:' line for {name!r}.")
             if name in self._parts:
                 raise TypeError(f"{self.kind} {name!r} is registered twice.")
-            summary = (inspect.getdoc(factory) or "").split("\n", 1)[0]
+            summary = (inspect.getdoc(factory) or "").split("\n", 1)[0].split(" Relations:", 1)[0]
             self._parts[name] = Part(self.kind, name, factory, paper, summary)
             return factory
 
