@@ -57,16 +57,23 @@ def find_origin(source: Source, columns: Sequence[str] | None = None) -> Origin:
     return Origin("the given texts", None, lambda: _given(source))
 
 
-def _is_path(item: Any) -> bool:
-    if isinstance(item, str):
-        return "\n" not in item and (_has_ending(item) or _exists(item))
-    return isinstance(item, Path)
+def _joined(origins: list[Origin]) -> Origin:
+    if len(origins) == 1:
+        return origins[0]
+    stamps = [origin.stamp for origin in origins]
+    known = [each for stamp in stamps if stamp is not None for each in stamp]
+    return Origin(
+        f"{len(origins)} sources ({origins[0].name} …)",
+        known if all(stamp is not None for stamp in stamps) else None,
+        lambda: itertools.chain.from_iterable(origin.rows() for origin in origins),
+    )
 
 
 def _exists(name: str) -> bool:
+    """Say whether there is such a file; a text that is too long for a path is none."""
     try:
         return Path(name).exists()
-    except (OSError, ValueError):  # too long for a path
+    except OSError:
         return False
 
 
