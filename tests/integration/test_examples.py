@@ -17,6 +17,7 @@ SAID = {
     "read_masks": ["The old [MASK] crossed the river.", "layer -1: (", "mean log-likelihood"],
     "compose_a_method": ["3 steps in", "'InputNoise'"],
 }
+WORDS = ("red", "gray", "old", "long", "tall")
 OPTIONS = {"train_on_texts": ["--steps", "3"], "compose_a_method": ["--steps", "3"]}
 
 
@@ -56,7 +57,7 @@ def test_compare_takes_files(
     tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data, page = tmp_path / "pairs.tsv", tmp_path / "report.html"
-    rows = [f"the {word} cat\tthe old boat\t{score}" for score, word in enumerate("red gray old long tall".split() * 2)]
+    rows = [f"the {word} cat\tthe old boat\t{score}" for score, word in enumerate([*WORDS, *WORDS])]
     data.write_text("\n".join(["sentence1\tsentence2\tscore", *rows]) + "\n", encoding="utf-8")
     tiny = str(tiny_folder)
     options = ["--model", tiny, "--other", tiny, "--data", str(data), "--report", str(page)]

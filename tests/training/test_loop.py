@@ -70,7 +70,9 @@ def test_loss_falls_and_everything_is_written(method: Callable[..., Method], sou
 def test_a_stopped_run_resumes_to_the_bit(
     method: Callable[..., Method], source: Given, tmp_path: Path, accumulation: int, precision: str
 ) -> None:
-    settings = Settings(**{**SHORT, "precision": precision}, steps=9, accumulation=accumulation, checkpoint_every=2)
+    settings = Settings(
+        **{**SHORT, "precision": precision}, steps=9, accumulation=accumulation, checkpoint_every=2, average=0.5
+    )
 
     def evaluated(model: Method) -> Callable[[], Score]:
         return lambda: Score(float(next(model.parameters()).detach().abs().sum()))
@@ -126,6 +128,31 @@ def test_the_best_checkpoint_is_kept(method: Callable[..., Method], source: Give
     assert_identical(states(trained), seen[2])
     assert [row["extra"] for row in result.history] == [1.0] * 6
     assert not trained.training
+
+
+def test_the_average_is_what_is_evaluated_and_kept(method: Callable[..., Method], source: Given, tmp_path: Path) -> None:
+    trained, plain = method(), method()
+    raw: list[Tensor] = [next(plain.parameters()).detach().clone()]
+
+    class Watch(Reporter):
+        def step(self, step: int, metrics: dict[str, float]) -> None:
+            raw.append(next(plain.parameters()).detach().clone())
+
+    fit(plain, source, Settings(steps=4, **SHORT), tmp_path / "plain", reporter=Watch())
+    seen: list[Tensor] = []
+
+    def evaluate() -> Score:
+        seen.append(next(trained.parameters()).detach().clone())
+        return Score(float(len(seen)))
+
+    settings = Settings(steps=4, evaluate_every=1, average=0.6, **SHORT)
+    fit(trained, source, settings, tmp_path / "averaged", evaluate=evaluate)
+    expected = raw[0]
+    for number in range(5):
+        if number:
+            expected = 0.6 * expected + 0.4 * raw[number]
+        torch.testing.assert_close(seen[number], expected)
+    torch.testing.assert_close(next(trained.parameters()).detach(), expected)
 
 
 def test_patience_stops_early(method: Callable[..., Method], source: Given, tmp_path: Path) -> None:
@@ -190,7 +217,7 @@ def test_a_full_disk_keeps_the_old_checkpoint(
     def full(tensors: Any, path: Any) -> None:
         nonlocal calls
         calls += 1
-        if calls > 2:
+        if calls > 3:
             raise OSError(28, "No space left on device")
         kept(tensors, path)
 

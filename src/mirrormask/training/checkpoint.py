@@ -12,8 +12,14 @@ from torch import Tensor, nn
 
 from mirrormask.core.errors import TrainingError
 from mirrormask.core.storage import atomic_folder, read_json, write_json
+from mirrormask.training.averaging import Average
 
-STATE, WEIGHTS, OPTIMIZER = "state.json", "weights.safetensors", "optimizer.safetensors"
+STATE, WEIGHTS, OPTIMIZER, AVERAGE = (
+    "state.json",
+    "weights.safetensors",
+    "optimizer.safetensors",
+    "average.safetensors",
+)
 
 
 @dataclass
@@ -37,18 +43,21 @@ class Progress:
     plan: dict[str, Any] = field(default_factory=dict)
 
 
-def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+def save_checkpoint(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average, progress: Progress
+) -> None:
     """Write a checkpoint in place of the last one; the last one survives a crash or a full disk."""
     with atomic_folder(folder) as out:
         save_file(weights_of(model), out / WEIGHTS)
         save_file(_optimizer_tensors(optimizer), out / OPTIMIZER)
+        save_file({name: value.cpu() for name, value in average.state().items()}, out / AVERAGE)
         write_json(out / STATE, asdict(progress))
 
 
 def load_checkpoint(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, plan: dict[str, Any]
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average, plan: dict[str, Any]
 ) -> Progress | None:
-    """Load the checkpoint in `folder` into model and optimizer; None where there is none."""
+    """Load the checkpoint in `folder` into model, optimizer and average; None where there is none."""
     if not folder.is_dir():
         return None
     try:
@@ -56,6 +65,7 @@ def load_checkpoint(
         _check_plan(folder, progress.plan, plan)
         load_weights(folder / WEIGHTS, model)
         _load_optimizer(optimizer, load_file(folder / OPTIMIZER))
+        average.load(load_file(folder / AVERAGE))
     except TrainingError:
         raise
     except Exception as error:

@@ -27,6 +27,7 @@ from mirrormask.core.storage import append_json, atomic_folder
 from mirrormask.models.precision import Precision, best_precision
 from mirrormask.stabilizers import Stabilizer
 from mirrormask.stabilizers.plain import Plain
+from mirrormask.training.averaging import Average
 from mirrormask.training.checkpoint import Progress, load_checkpoint, load_weights, save_checkpoint, weights_of
 from mirrormask.training.optimizer import adamw, rate_at
 from mirrormask.training.settings import Settings
@@ -132,9 +133,8 @@ def fit(
     accelerator, precision = _accelerator(settings, folder)
     model.to(accelerator.device)
     optimizer = adamw(model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay)
-    progress = load_checkpoint(folder / CHECKPOINT, model, optimizer, plan) if resume else None
-    if resume and progress is None:
-        resume = False
+    average = Average(model, settings.average)
+    progress = load_checkpoint(folder / CHECKPOINT, model, optimizer, average, plan) if resume else None
     progress = progress or Progress(plan=plan)
     wrapped, prepared = accelerator.prepare(model, optimizer)
     if settings.trackers:
@@ -157,7 +157,7 @@ def fit(
         asked_to_stop = stack.enter_context(_interrupts())
         model.train()
         if evaluate is not None and first == 0 and not progress.history:
-            _evaluate(evaluate, accelerator, model, progress, folder, reporter)
+            _evaluate(evaluate, accelerator, model, average, progress, folder, reporter)
         for step in range(first, total):
             group = [next(batches) for _ in range(settings.accumulation)]
             share = rate_at(step, total, schedule=settings.schedule, warmup=settings.warmup)
@@ -166,6 +166,7 @@ def fit(
             closure = _closure(wrapped, optimizer, group, accelerator, settings, step)
             loss = stabilizer.step(closure, model)
             norm = _update(accelerator, optimizer, prepared, model, settings.clip)
+            average.update()
             if hasattr(model, "observe"):
                 model.observe()
             done = step + 1
@@ -177,18 +178,18 @@ def fit(
                 if broken is not None:
                     progress.step = broken.step - 1
                     if accelerator.is_main_process:
-                        save_checkpoint(folder / CHECKPOINT, model, optimizer, progress)
+                        save_checkpoint(folder / CHECKPOINT, model, optimizer, average, progress)
                     raise TrainingError(
                         f"The loss of step {broken.step} is {broken.loss} (gradient norm {broken.norm}): training "
                         f"stopped there, and the last good weights are in {folder / CHECKPOINT}. Lower the learning "
                         "rate, or raise the temperature."
                     )
             if evaluate is not None and (done % evaluate_every == 0 or done == total):
-                _evaluate(evaluate, accelerator, model, progress, folder, reporter)
+                _evaluate(evaluate, accelerator, model, average, progress, folder, reporter)
                 stopped_early = bool(settings.patience) and progress.stale >= settings.patience
             if (done % checkpoint_every == 0 or asked_to_stop()) and done < total and not stopped_early:
                 if accelerator.is_main_process:
-                    save_checkpoint(folder / CHECKPOINT, model, optimizer, progress)
+                    save_checkpoint(folder / CHECKPOINT, model, optimizer, average, progress)
                 accelerator.wait_for_everyone()
             if asked_to_stop() and done < total:
                 raise Interrupted(f"Stopped after {done} of {total} steps; a checkpoint is in {folder / CHECKPOINT}.")
@@ -197,6 +198,7 @@ def fit(
     if settings.trackers:
         accelerator.end_training()
     accelerator.wait_for_everyone()
+    average.apply()
     if evaluate is not None and (folder / BEST).is_dir() and progress.best_step != progress.step:
         load_weights(folder / BEST / "weights.safetensors", model)
     accelerator.unwrap_model(wrapped).eval()
@@ -312,13 +314,16 @@ def _evaluate(
     evaluate: Callable[[], Score],
     accelerator: Accelerator,
     model: nn.Module,
+    average: Average,
     progress: Progress,
     folder: Path,
     reporter: Reporter,
 ) -> None:
     """Score the model on every process, so that all agree, and keep its weights where it is the best so far."""
     model.eval()
-    score = evaluate()
+    with average.applied():
+        score = evaluate()
+        weights = weights_of(model)
     model.train()
     row = {"step": progress.step, "score": score.value, **score.details}
     progress.history.append(row)
@@ -336,7 +341,7 @@ def _evaluate(
             from safetensors.torch import save_file
 
             with atomic_folder(folder / BEST) as out:
-                save_file(weights_of(model), out / "weights.safetensors")
+                save_file(weights, out / "weights.safetensors")
 
 
 @contextlib.contextmanager

@@ -23,6 +23,8 @@ class Settings:
         schedule: `linear` and `cosine` fall to 0; `constant` stays.
         warmup: share of the steps over which the rate rises.
         clip: largest gradient norm; 0 does not clip.
+        average: decay of the exponential average of the weights that is evaluated and saved; 0 takes the weights as
+            they are.
         accumulation: batches per update. More batches, not more negatives: for those take `large_batch`.
         large_batch: rows whose activations are held at a time (gradient caching); 0 holds the whole batch.
         precision: `auto` takes what the device is fast at.
@@ -43,6 +45,7 @@ class Settings:
     schedule: str = "linear"
     warmup: float = 0.0
     clip: float = 1.0
+    average: float = 0.0
     accumulation: int = 1
     large_batch: int = 0
     precision: str = "auto"
@@ -61,6 +64,7 @@ class Settings:
         at_least("weight_decay", self.weight_decay, 0, of="training")
         between("warmup", self.warmup, 0, 1, of="training")
         at_least("clip", self.clip, 0, of="training")
+        between("average", self.average, 0, 1, of="training")
         at_least("accumulation", self.accumulation, 1, of="training")
         at_least("large_batch", self.large_batch, 0, of="training")
         at_least("max_length", self.max_length, 3, of="training")
