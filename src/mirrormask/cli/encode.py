@@ -35,4 +35,4 @@ def encode(
             source, out, model=model, column=column or None, precision=precision, normalize=normalize,
             progress=lambda count: bar.advance(task, count),
         )
-    output.result(done, lambda: output.out.print(f"{done['rows']:,} vectors of {done['dimension']} numbers in {out}"))
+    output.result(done, lambda: output.line(f"{done['rows']:,} vectors of {done['dimension']} numbers in {out}"))

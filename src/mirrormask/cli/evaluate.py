@@ -70,8 +70,8 @@ def evaluate(
         for table in found.tables():
             print_table(output, table)
         for sentence in found.verdict():
-            output.out.print(sentence, style="bold")
+            output.line(sentence, style="bold")
         if report is not None:
-            output.out.print(f"Report: {report}")
+            output.line(f"Report: {report}")
 
     output.result({**found.to_dict(), "report": None if report is None else str(report)}, show)

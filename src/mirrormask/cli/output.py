@@ -5,10 +5,15 @@ Results go to stdout, everything said along the way to stderr, so that `--json` 
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import math
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any
 
 import typer
@@ -32,18 +37,22 @@ class Output:
 
         self.as_json = as_json
         self.quiet = quiet or as_json
-        self.out = Console(highlight=False, soft_wrap=False)
+        self.out = Console(highlight=False)
         self.err = Console(stderr=True, highlight=False)
 
     def say(self, text: str) -> None:
         """Say something along the way."""
         if not self.quiet:
-            self.err.print(text)
+            self.err.print(text, markup=False, soft_wrap=True)
+
+    def line(self, text: str, style: str = "") -> None:
+        """Print a line of the result as it is: paths and commands stay in one piece, to be copied."""
+        self.out.print(text, style=style or None, markup=False, soft_wrap=True)
 
     def result(self, content: dict[str, Any], show: Callable[[], None]) -> None:
         """Print the result: as JSON, or as `show` does."""
         if self.as_json:
-            sys.stdout.write(json.dumps(content, ensure_ascii=False, indent=2, default=str) + "\n")
+            sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False, indent=2, default=str) + "\n")
         else:
             show()
 
@@ -63,17 +72,54 @@ def run_safely(app: typer.Typer) -> int:
     """Run the app and return its exit code; an error of the user's is one sentence, never a traceback."""
     arguments = sys.argv[1:]
     try:
-        app(args=arguments)
+        with _interrupt_is_ours():
+            app(args=arguments)
         return 0
     except MirrormaskError as error:
         return _fail(str(error), error.exit_code, arguments)
     except SystemExit as error:  # how the library ends, with 2 for wrong usage
         return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, _Stopped):
         return _fail("Stopped.", 130, arguments)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if error.errno is None:
+            raise
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        where = f" {error.filename}" if error.filename else ""
+        rest = "Free some space and repeat the command." if full else "Check the path and its permissions."
+        return _fail(f"The file system refused{where}: {error.strerror}. {rest}", 5 if full else 2, arguments)
+
+
+class _Stopped(BaseException):
+    """Ctrl-C, under a name that the library does not turn into an exit code of its own."""
+
+
+@contextlib.contextmanager
+def _interrupt_is_ours() -> Iterator[None]:
+    def stop(signum: int, frame: FrameType | None) -> None:
+        raise _Stopped
+
+    try:
+        before = signal.signal(signal.SIGINT, stop)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _finite(value: Any) -> Any:
+    """Return the value with null for every number that JSON cannot write."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _fail(message: str, code: int, arguments: Sequence[str]) -> int:
@@ -83,5 +129,5 @@ def _fail(message: str, code: int, arguments: Sequence[str]) -> int:
         from rich.console import Console
         from rich.text import Text
 
-        Console(stderr=True, highlight=False).print(Text.assemble(("Error: ", "bold red"), message))
+        Console(stderr=True, highlight=False).print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
     return code

@@ -31,7 +31,6 @@ def reporter_for(output: Output) -> Reporter:
                 disable=output.quiet,
             )
             self.task: Any = None
-            self.batch_size = 0
 
         def say(self, text: str) -> None:
             output.say(text)
@@ -44,8 +43,8 @@ def reporter_for(output: Output) -> Reporter:
             self.task = self.bar.add_task("training", total=total, completed=done, loss="-", rate="")
 
         def step(self, step: int, metrics: dict[str, float]) -> None:
-            rate = metrics["steps_per_second"] * max(1, self.batch_size)
-            self.bar.update(self.task, completed=step, loss=f"{metrics['loss']:.4f}", rate=f"{rate:,.0f} rows/s")
+            rate = f"{metrics['steps_per_second']:,.1f} steps/s"
+            self.bar.update(self.task, completed=step, loss=f"{metrics['loss']:.4f}", rate=rate)
 
         def evaluated(self, step: int, score: Score, best: bool) -> None:
             if not output.quiet:

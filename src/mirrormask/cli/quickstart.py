@@ -55,11 +55,12 @@ def quickstart(
         for table in found.evaluation.tables():
             print_table(output, table)
         for question, pair in found.answers.items():
-            output.out.print(f"{question}?", style="bold")
+            output.line(f"{question}?", style="bold")
             for when, answer in zip(("before", "after"), pair, strict=True):
-                output.out.print(f"  {when:<7}{answer.function}: {answer.summary[:90]}", markup=False)
+                output.line(f"  {when:<7}{answer.function}: {answer.summary[:90]}")
         before, after = found.gain()
-        output.out.print(f"\nMRR@10 {before:.3f} → {after:.3f} ({after / before - 1:+.0%})", style="bold green")
-        output.out.print(f"Encoder: {found.model}\nReport:  {found.page}")
+        gain = f" ({after / before - 1:+.0%})" if before else ""
+        output.line(f"\nMRR@10 {before:.3f} → {after:.3f}{gain}", style="bold green")
+        output.line(f"Encoder: {found.model}\nReport:  {found.page}")
 
     output.result(found.to_dict(), show)

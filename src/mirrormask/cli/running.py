@@ -24,13 +24,15 @@ def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
     result = done.record["result"]
 
     def show() -> None:
-        output.out.print(f"Encoder: {done.model}")
+        output.line(f"Encoder: {done.model}")
         if result["best_score"] is not None:
-            output.out.print(
+            output.line(
                 f"Kept the checkpoint of step {result['best_step']} of {result['steps']} "
                 f"({done.record['selection']['by']} {result['best_score']:.3f})."
             )
-        output.out.print(f'Open it with SentenceTransformer("{done.model}"), or measure it: mirrormask evaluate {out}')
+        ours = done.record["parts"]["pooling"] == "mask-prompt"  # two modules that only mirrormask knows
+        opens = "mirrormask.load" if ours else "SentenceTransformer"
+        output.line(f'Open it with {opens}("{done.model}"), or measure it: mirrormask evaluate {shlex.quote(str(out))}')
 
     output.result({"out": str(out), "model": str(done.model), **done.record}, show)
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from mirrormask.core.errors import MirrormaskError, did_you_mean
+from mirrormask.core.fitting import WRONG, fitted, type_name
 
 T = TypeVar("T")
 Factory = TypeVar("Factory", bound=Callable[..., Any])
@@ -37,6 +39,12 @@ class Part(Generic[T]):
     def shown_parameters(self) -> list[str]:
         """Return the parameters a user may set, as `name=default`."""
         return [f"{n}={p.default}" for n, p in self._signature.items() if p.default is not p.empty]
+
+    @property
+    def types(self) -> dict[str, Any]:
+        """Return the declared type of each parameter."""
+        build = self.build.__init__ if inspect.isclass(self.build) else self.build  # type: ignore[misc]
+        return {n: hint for n, hint in typing.get_type_hints(build).items() if n in self._signature}
 
     @property
     def _signature(self) -> Mapping[str, inspect.Parameter]:
@@ -96,14 +104,21 @@ class Registry(Generic[T]):
     def check(self, name: str, parameters: Mapping[str, Any]) -> list[str]:
         """Return every problem with building `name` from `parameters`, without building it."""
         try:
-            known = self[name].parameters
+            part = self[name]
         except MirrormaskError as error:
             return [str(error)]
-        return [
+        known = part.parameters
+        problems = [
             f"{self.kind} {name!r} has no parameter {key!r}.{did_you_mean(key, known)} It takes: "
             f"{', '.join(known) or 'none'}."
             for key in parameters
             if key not in known
+        ]
+        declared = {key: hint for key, hint in part.types.items() if key in parameters}
+        return problems + [
+            f"The {key!r} of {name} must be {type_name(hint)}. Got {parameters[key]!r}."
+            for key, hint in declared.items()
+            if fitted(parameters[key], hint) is WRONG
         ]
 
     def build(self, name: str, **parameters: Any) -> T:

@@ -60,6 +60,22 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
         raise _explained(error, path) from error
 
 
+def recovered(path: Path | str) -> Path:
+    """Return `path`, put back first where a kill struck between the two renames of `atomic_folder`.
+
+    What such a kill left unfinished beside it is removed.
+    """
+    path = Path(path)
+    old = path.with_name(f".{path.name}.old")
+    if old.is_dir() and not path.exists():
+        with contextlib.suppress(OSError):  # another process of the run was quicker
+            old.rename(path)
+    if path.parent.is_dir():
+        for leftover in (old, *path.parent.glob(f".{path.name}.*.partial")):
+            shutil.rmtree(leftover, ignore_errors=True)
+    return path
+
+
 def write_json(path: Path | str, content: Any) -> None:
     """Write JSON atomically, with sorted-free stable layout and a final newline."""
     with atomic_file(path) as stream:
@@ -84,6 +100,6 @@ def _explained(error: BaseException, path: Path) -> BaseException:
     if full or "No space left" in text or "os error 28" in text:
         return TrainingError(
             f"The disk is full: {path} could not be written and what was there before is untouched. "
-            "Free some space, then repeat the command with --resume."
+            "Free some space, then repeat the command, a training with --resume."
         )
     return error

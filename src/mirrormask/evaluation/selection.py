@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mirrormask.core.errors import DataError, one_of
+from mirrormask.data.sts import STS_TASKS
 from mirrormask.training.loop import Score
 
 
@@ -40,6 +42,15 @@ def choose_selection(encoder: Any, dev: str, held_out: Sequence[str]) -> Selecti
     if len(held_out) < 50:
         return Selection("last", "Too little text to set some aside: the last checkpoint is kept.", None)
     return Selection(NAME, EXPLANATION, LabelFreeScore(encoder, held_out))
+
+
+def check_dev(dev: str) -> None:
+    """Refuse a dev set that is neither an STS task nor a file, before anything long begins."""
+    if not dev or Path(dev).is_file():
+        return
+    if Path(dev).suffix or "/" in dev:
+        raise DataError(f"There is no dev file {dev}. Check the path, or name an STS task such as stsb-dev.")
+    one_of("dev", dev, STS_TASKS, of="a run")
 
 
 def _by_labels(encoder: Any, dev: str) -> Selection:

@@ -25,7 +25,7 @@ from mirrormask.evaluation.retrieval import QueryDocuments
 from mirrormask.evaluation.shape import measure_shape
 from mirrormask.evaluation.vectors import TextVectors
 from mirrormask.experiments.recipe import build_recipe
-from mirrormask.experiments.runner import Reporter, run_recipe
+from mirrormask.experiments.runner import Reporter, open_folder, run_recipe
 from mirrormask.models.encoder import load
 
 QUESTIONS = (
@@ -123,6 +123,7 @@ def quickstart(
     """
     out = Path(out)
     reporter = reporter or Reporter()
+    open_folder(out, resume=resume)  # a folder in the way is said at once
     before = load(model)
     found = collect(paths, progress, workers=os.cpu_count() or 1)
     held = hold_out(found, functions, seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mirrormask.core.errors import MirrormaskError, did_you_mean
+from mirrormask.core.fitting import WRONG, fitted, type_name
 from mirrormask.core.seeding import Seeds
 
 DEFAULT_METHOD = "keyword-passages"
@@ -150,6 +150,9 @@ def build_recipe(tables: Mapping[str, Any], *, of: str = "the recipe") -> Recipe
         given["data"]["corpus"] = [given["data"]["corpus"]]
     if "seed" in given.get("training", {}):
         seed = given["training"].pop("seed")
+        if fitted(seed, int) is WRONG:
+            problems.append(f"[training] seed must be a whole number. Got {seed!r}.")
+            seed = 0
         given["seeds"] = {**dict.fromkeys(("data", "dropout", "initialization"), seed), **given.get("seeds", {})}
     model = _fill(ModelSpec, given.get("model", {}), "model", problems)
     data = _fill(DataSpec, given.get("data", {}), "data", problems)
@@ -176,7 +179,7 @@ def build_recipe(tables: Mapping[str, Any], *, of: str = "the recipe") -> Recipe
 
 def _listed(of: str, problems: list[str]) -> str:
     if len(problems) == 1:
-        return f"{of}: {problems[0]}"
+        return f"{of}: {problems[0]}" if of.endswith(".toml") else problems[0]
     return f"{of} has {len(problems)} problems:\n" + "\n".join(f"  - {problem}" for problem in problems)
 
 
@@ -185,8 +188,6 @@ def _built(registry: Any, spec: PartSpec) -> list[str]:
         registry.build(spec.name, **spec.parameters)
     except MirrormaskError as error:
         return [str(error)]
-    except TypeError as error:
-        return [f"{registry.kind} {spec.name!r}: {error}."]
     return []
 
 
@@ -197,11 +198,11 @@ def _fill(spec: Any, table: dict[str, Any], name: str, problems: list[str]) -> A
         if key not in hints:
             problems.append(f"[{name}] has no key {key!r}.{did_you_mean(key, hints)} Known: {', '.join(hints)}.")
             continue
-        fitted = _fitted(value, hints[key])
-        if fitted is _WRONG:
-            problems.append(f"[{name}] {key} must be {_type_name(hints[key])}. Got {value!r}.")
+        fit = fitted(value, hints[key])
+        if fit is WRONG:
+            problems.append(f"[{name}] {key} must be {type_name(hints[key])}. Got {value!r}.")
         else:
-            good[key] = fitted
+            good[key] = fit
     return spec(**good)
 
 
@@ -212,40 +213,15 @@ def _check_training(settings: Any, table: dict[str, Any], problems: list[str]) -
             near = did_you_mean(key, [*hints, "seed"])
             problems.append(f"[training] has no key {key!r}.{near} Known: {', '.join([*hints, 'seed'])}.")
             continue
-        fitted = _fitted(value, hints[key])
-        if fitted is _WRONG:
-            problems.append(f"[training] {key} must be {_type_name(hints[key])}. Got {value!r}.")
+        fit = fitted(value, hints[key])
+        if fit is WRONG:
+            problems.append(f"[training] {key} must be {type_name(hints[key])}. Got {value!r}.")
             continue
-        table[key] = fitted
+        table[key] = fit
         try:
-            settings(**{key: fitted})
+            settings(**{key: fit})
         except MirrormaskError as error:
             problems.append(str(error))
-
-
-_WRONG = object()
-
-
-def _fitted(value: Any, hint: Any) -> Any:
-    """Return the value as the type the key has, or `_WRONG`."""
-    if isinstance(hint, types.UnionType):
-        fits = [_fitted(value, part) for part in hint.__args__]
-        return next((fit for fit in fits if fit is not _WRONG), _WRONG)
-    if typing.get_origin(hint) is tuple:
-        items = [value] if isinstance(value, str) else value
-        return tuple(items) if isinstance(items, (list, tuple)) and all(isinstance(i, str) for i in items) else _WRONG
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if hint is int and isinstance(value, bool):
-        return _WRONG
-    return value if isinstance(value, hint) else _WRONG
-
-
-def _type_name(hint: Any) -> str:
-    if typing.get_origin(hint) is tuple:
-        return "a list of strings"
-    names = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
-    return names.get(hint, str(hint))
 
 
 def _apply(tables: dict[str, Any], override: str) -> None:

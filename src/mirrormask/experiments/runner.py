@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,18 +15,18 @@ from typing import Any
 
 import torch
 
-from mirrormask.core.errors import MirrormaskError, at_least
+from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
 from mirrormask.core.registry import configuration
 from mirrormask.core.seeding import derive
-from mirrormask.core.storage import read_json, write_json
+from mirrormask.core.storage import read_json, recovered, write_json
 from mirrormask.data.batching import Batches
 from mirrormask.data.corpus import Corpus, build_corpus
 from mirrormask.data.held_out import Rest
 from mirrormask.data.pairs import pairings
 from mirrormask.data.tokens import LazyTokens, Tokenized, build_tokens
 from mirrormask.data.vocabulary import word_starts
-from mirrormask.evaluation.selection import Selection, choose_selection
+from mirrormask.evaluation.selection import Selection, check_dev, choose_selection
 from mirrormask.experiments.recipe import Recipe
 from mirrormask.methods import methods
 from mirrormask.models.encoder import build_encoder, pooling_of, save_encoder, training_head
@@ -40,7 +41,7 @@ from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
 from mirrormask.views import Vocabulary
 
-__all__ = ["HELD_OUT", "RECORD", "Reporter", "RunResult", "Score", "run_recipe"]
+__all__ = ["HELD_OUT", "RECORD", "Reporter", "RunResult", "Score", "open_folder", "run_recipe"]
 
 RECORD, MODEL, WORK = "run.json", "model", "work"
 
@@ -82,13 +83,13 @@ def run_recipe(
     """
     out = Path(out)
     reporter = reporter or Reporter()
-    finished = _existing(out, resume)
+    finished = open_folder(out, resume=resume)
     if finished is not None:
         reporter.say(f"{out} is finished already; its encoder is in {out / MODEL}.")
         return finished
-    out.mkdir(parents=True, exist_ok=True)
     composition: Composition = methods.build(recipe.method.name, **recipe.method.parameters)
-    settings = Settings(**{**composition.training, **recipe.training}, seeds=recipe.seeds)
+    settings = _settings(recipe, composition)
+    check_dev(recipe.data.dev)
     torch.manual_seed(derive(recipe.seeds.initialization, "weights"))
     encoder, pooling = _encoder(recipe, composition)
     method_text = _Text(recipe, composition, settings, encoder, out / WORK, source, reporter)
@@ -151,6 +152,9 @@ class _Text:
         data = recipe.data
         if source is None and not data.corpus:
             raise MirrormaskError("A run needs text: name a corpus (a file, '-' for stdin, or a dataset).")
+        tokenizer = encoder.tokenizer
+        frame = getattr(encoder[0], "frame", None) or frame_of(tokenizer)
+        _check_length(settings.max_length, len(frame), encoder)
         self.corpus: Corpus = build_corpus(
             source if source is not None else _names(data.corpus),
             _own(folder / "corpus"),
@@ -162,9 +166,6 @@ class _Text:
             limit=data.limit or None,
         )
         reporter.say(f"{self.corpus.report}.")
-        tokenizer = encoder.tokenizer
-        frame = getattr(encoder[0], "frame", None) or frame_of(tokenizer)
-        at_least("max_length", settings.max_length, len(frame) + 1, of="training")
         keep = self.pairing.max_tokens_needed(settings.max_length - len(frame))
         drawn = settings.steps * settings.batch_size * settings.accumulation
         if settings.steps and drawn < len(self.corpus):  # a run that sees a part of the text tokenizes only that part
@@ -202,16 +203,49 @@ def _own(folder: Path) -> Path:
     return folder if size == 1 else folder.with_name(f"{folder.name}-{rank}")
 
 
-def _existing(out: Path, resume: bool) -> RunResult | None:
-    """Return the finished run in `out` when resuming; refuse to write over one otherwise."""
+def open_folder(out: Path, *, resume: bool) -> RunResult | None:
+    """Make the folder of a run and return the finished run in it when resuming; refuse to write over one otherwise."""
     done = (out / RECORD).is_file() and (out / MODEL).is_dir()
     if done and resume:
         return RunResult(out, out / MODEL, read_json(out / RECORD))
     if done:
         raise MirrormaskError(f"{out} holds a finished run. Give another --out, or remove the folder.")
-    if (out / CHECKPOINT).is_dir() and not resume:
+    if recovered(out / CHECKPOINT).is_dir() and not resume:
         raise MirrormaskError(f"{out} holds an unfinished run. Go on with --resume, give another --out, or remove it.")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):  # better now than after an hour
+            pass
+    except (FileExistsError, NotADirectoryError):
+        raise MirrormaskError(f"{out} is, or lies under, a file, and a run needs a folder. Give another --out.") from None
+    except OSError as error:
+        raise MirrormaskError(f"The folder {out} cannot be written ({error.strerror}). Give another --out.") from error
     return None
+
+
+def _settings(recipe: Recipe, composition: Composition) -> Settings:
+    own = dict(composition.training)
+    if "epochs" in recipe.training:  # asked for, so the method's number of steps must not win
+        own.pop("steps", None)
+    settings = Settings(**{**own, **recipe.training}, seeds=recipe.seeds)
+    if composition.objective.in_batch and settings.batch_size < 2:
+        raise MirrormaskError("The 'batch_size' must be at least 2, because a row alone has no negatives. Got 1.")
+    return settings
+
+
+def _check_length(max_length: int, frame: int, encoder: Any) -> None:
+    """Refuse a length that leaves no room for text, or that the model has no positions for."""
+    if max_length <= frame:
+        raise MirrormaskError(
+            f"The 'max_length' of training must be at least {frame + 1}, because the template or special tokens alone "
+            f"take {frame}. Got {max_length}."
+        )
+    positions = getattr(encoder[0].model.config, "max_position_embeddings", None)
+    longest = min(positions or max_length, encoder.tokenizer.model_max_length)
+    if max_length > longest:
+        raise MirrormaskError(
+            f"The 'max_length' of training must be at most {longest}, the most this model can read. Got {max_length}."
+        )
 
 
 def _encoder(recipe: Recipe, composition: Composition) -> tuple[Any, str]:

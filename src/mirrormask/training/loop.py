@@ -7,6 +7,7 @@ checkpoint needs no generator states: what a killed run would have done next, th
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -18,12 +19,14 @@ from typing import Any, Protocol
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from accelerate.tracking import get_available_trackers
+from accelerate.utils import LoggerType
 from torch import Tensor, nn
 
 from mirrormask.core.batch import Batch
-from mirrormask.core.errors import MirrormaskError, TrainingError
+from mirrormask.core.errors import MirrormaskError, TrainingError, one_of
 from mirrormask.core.seeding import derive
-from mirrormask.core.storage import append_json, atomic_folder
+from mirrormask.core.storage import append_json, atomic_folder, recovered
 from mirrormask.models.precision import Precision, best_precision
 from mirrormask.stabilizers import Stabilizer
 from mirrormask.stabilizers.plain import Plain
@@ -134,7 +137,7 @@ def fit(
     model.to(accelerator.device)
     optimizer = adamw(model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay)
     average = Average(model, settings.average)
-    progress = load_checkpoint(folder / CHECKPOINT, model, optimizer, average, plan) if resume else None
+    progress = load_checkpoint(recovered(folder / CHECKPOINT), model, optimizer, average, plan) if resume else None
     progress = progress or Progress(plan=plan)
     wrapped, prepared = accelerator.prepare(model, optimizer)
     if settings.trackers:
@@ -199,7 +202,7 @@ def fit(
         accelerator.end_training()
     accelerator.wait_for_everyone()
     average.apply()
-    if evaluate is not None and (folder / BEST).is_dir() and progress.best_step != progress.step:
+    if evaluate is not None and recovered(folder / BEST).is_dir() and progress.best_step != progress.step:
         load_weights(folder / BEST / "weights.safetensors", model)
     accelerator.unwrap_model(wrapped).eval()
     return Result(
@@ -217,8 +220,21 @@ def _accelerator(settings: Settings, folder: Path) -> tuple[Accelerator, Precisi
     precision = best_precision(device, settings.precision)
     mixed = "no" if precision.name == "fp32" else precision.name
     trackers = list(settings.trackers) or None
+    _check_trackers(settings.trackers)
     AcceleratorState._reset_state()  # one process may run several recipes, each with its own precision
     return Accelerator(mixed_precision=mixed, log_with=trackers, project_dir=str(folder) if trackers else None), precision
+
+
+def _check_trackers(names: tuple[str, ...]) -> None:
+    """Refuse a tracker that accelerate does not know, or whose package is not installed."""
+    there = [str(each) for each in get_available_trackers()]
+    for name in names:
+        one_of("trackers", name, [str(each) for each in LoggerType], of="training")
+        if name not in (*there, "all"):
+            raise MirrormaskError(
+                f"The tracker {name!r} needs its package, which is not installed. Install it with pip, or leave out "
+                f"--tracker: metrics are in {METRICS} anyway."
+            )
 
 
 def _closure(
@@ -327,7 +343,8 @@ def _evaluate(
     model.train()
     row = {"step": progress.step, "score": score.value, **score.details}
     progress.history.append(row)
-    best = progress.best_score is None or score.value > progress.best_score
+    beaten = progress.best_score is None or math.isnan(progress.best_score)  # anything is better than no number
+    best = beaten or score.value > (progress.best_score or 0.0)
     if best:
         progress.best_score, progress.best_step, progress.stale = score.value, progress.step, 0
     else:

@@ -75,6 +75,7 @@ class Settings:
         one_of("compile", self.compile, ("auto", "on", "off"), of="training")
         if not self.steps:
             above("epochs", self.epochs, 0, of="training")
+            between("epochs", self.epochs, 0, 1e9, of="training")
 
     def total_steps(self, batches_per_epoch: int) -> int:
         """Return the number of updates of the run."""
