@@ -85,6 +85,8 @@ def main() -> None:
         "ours_seconds": round(medians["ours"], 2),
         "peer_seconds": round(medians["peer"], 2),
         "repeats": asked.repeats,
+        "ours_turns": [round(value, 2) for value in seconds["ours"]],
+        "peer_turns": [round(value, 2) for value in seconds["peer"]],
         "sentences": 2 * sum(map(len, loaded)),
         "different_sentences": different,
         "largest_score_difference_points": round(apart, 3),

@@ -39,6 +39,12 @@ def test_density_survives_groups_that_are_empty_or_constant() -> None:
     assert svg(similarity_density(["one"], similarities, scores)).startswith(b"<svg")
 
 
+def test_density_of_many_models_goes_on_in_a_second_row() -> None:
+    scores = np.linspace(0, 5, 50)
+    figure = similarity_density(list("abcd"), np.tile(scores / 5, (4, 1)), scores)
+    assert [panel.get_visible() for panel in figure.axes] == [True] * 4 + [False] * 2
+
+
 def test_density_takes_any_scale() -> None:
     scores = np.linspace(-1, 1, 50)
     figure = similarity_density(["one"], scores[None, :], scores, scale=(-1, 1))

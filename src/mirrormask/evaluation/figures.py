@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,14 +38,18 @@ def similarity_density(
     low = min(-0.05, float(np.quantile(similarities, 0.002, axis=1).min()) - 0.08)
     grid = np.linspace(max(-1.0, low), 1.0, 180)
     with style():
-        figure = blank(min(4.2 * len(models) + 0.8, 12.0) if len(models) > 1 else 6.4, 4.4)
+        across = min(3, len(models))
+        down = math.ceil(len(models) / across)
+        figure = blank((6.4, 9.0, 9.9)[across - 1], 0.4 + 4.0 * down)
         _title(figure, "Cosine of sentence pairs, by how alike people found them")
-        panels = figure.subplots(1, len(models), sharex=True, sharey=True, squeeze=False)[0]
-        for model, panel in enumerate(panels):
+        panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+        for panel in panels.flat[len(models) :]:
+            panel.set_visible(False)
+        for model, panel in enumerate(panels.flat[: len(models)]):
             for part in range(BINS):
                 _ridge(panel, similarities[model][places == part], grid, part)
             correlation = 100 * spearman(similarities[model], scores)
-            panel.set_title(f"{short(models[model], 24)} · Spearman {correlation:.1f}")
+            panel.set_title(f"{short(models[model], 24 if across < 3 else 18)} · Spearman {correlation:.1f}")
             panel.set_xlim(grid[0], 1.0)
             panel.set_ylim(-0.08, BINS + 0.6)
             panel.spines["left"].set_visible(False)
@@ -53,8 +58,9 @@ def similarity_density(
             panel.grid(axis="x")
             panel.set_axisbelow(True)
         labels = [f"{_plain(a)} – {_plain(b)}" for a, b in itertools.pairwise(edges)]
-        panels[0].set_yticks(np.arange(BINS) + 0.18, labels)
-        panels[0].set_ylabel("gold score")
+        for panel in panels[:, 0]:
+            panel.set_yticks(np.arange(BINS) + 0.18, labels)
+            panel.set_ylabel("gold score")
     return figure
 
 

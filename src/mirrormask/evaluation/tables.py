@@ -30,7 +30,7 @@ def own_table(report: OwnReport) -> Table:
         columns=("metric", *_columns(found.models)),
         rows=tuple(rows),
         emphasized=(found.metrics.index(report.task.primary),),
-        note=_sentence(report.task.notes),
+        note=_sentence([*report.task.notes, *_against(found.models)]),
     )
 
 
@@ -69,7 +69,7 @@ def minus(number: str) -> str:
 def _headline(report: StsReport) -> Table:
     rows = [(one.title, f"{len(one.task):,}", *_cells(one.comparison, HEADLINE)) for one in report.tasks.values()]
     average = ("average", f"{report.average.units:,}", *_cells(report.average, HEADLINE))
-    notes = [f"The average is over {', '.join(one.title for one in report.tasks.values())}"]
+    notes = [f"The average is over {', '.join(one.title for one in report.tasks.values())}", *_against(report.models)]
     if report.skipped:
         notes.append(f"skipped, because their data was not found: {', '.join(report.skipped_titles)}")
     notes += [f"{one.title}: {one.task.note}" for one in report.tasks.values() if one.task.note]
@@ -103,7 +103,7 @@ def _aggregations(report: StsReport, model: int) -> Table:
 def _columns(models: Sequence[str]) -> list[str]:
     if len(models) == 2:
         return [*models, "difference", "p"]
-    return [models[0], *(name for model in models[1:] for name in (model, f"{model} − {models[0]}"))]
+    return [models[0], *(name for model in models[1:] for name in (model, "difference"))]
 
 
 def _cells(found: Comparison, metric: str) -> list[str]:
@@ -121,5 +121,10 @@ def _change(found: Difference) -> str:
     return minus(f"{found.value:+.1f} ({found.low:+.1f} to {found.high:+.1f}){star}")
 
 
+def _against(models: Sequence[str]) -> list[str]:
+    return [f"differences are to {models[0]}"] if len(models) > 2 else []
+
+
 def _sentence(notes: Sequence[str]) -> str:
-    return "; ".join(notes) + "." if notes else ""
+    text = "; ".join(notes)
+    return f"{text[:1].upper()}{text[1:]}." if notes else ""
