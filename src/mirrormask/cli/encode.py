@@ -29,7 +29,7 @@ def encode(
 
     output = Output(as_json=as_json, quiet=quiet)
     columns = (SpinnerColumn(), TextColumn("encoding"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=output.err, disable=output.quiet) as bar:
+    with Progress(*columns, console=output.err, disable=output.quiet, transient=True) as bar:
         task = bar.add_task("encoding", total=None)
         done = encode_file(
             source, out, model=model, column=column or None, precision=precision, normalize=normalize,

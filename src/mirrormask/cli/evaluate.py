@@ -39,9 +39,12 @@ def evaluate(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from mirrormask.core.errors import MirrormaskError
+    from mirrormask.core.storage import check_writable
     from mirrormask.evaluation.evaluate import evaluate as measure
 
     output = Output(as_json=as_json, quiet=quiet)
+    if report is not None:
+        check_writable(report.parent)
     roles = {}
     for pair in column:
         role, equals, name = pair.partition("=")

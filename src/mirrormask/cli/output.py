@@ -59,12 +59,14 @@ class Output:
     def table(self, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
         """Print a table whose columns from `left` on are numbers."""
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(title=title or None, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
+        look = {"title_justify": "left", "title_style": "bold", "header_style": "bold"}
+        table = Table(title=title or None, box=None, pad_edge=False, **look)  # type: ignore[arg-type]
         for place, name in enumerate(header):
             table.add_column(name, justify="left" if place < left else "right", overflow="fold")
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(Text, row))  # brackets in a name or path are no markup
         self.out.print(table)
 
 

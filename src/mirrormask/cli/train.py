@@ -41,11 +41,11 @@ def train(
     set_: list[str] = typer.Option(
         [], "--set", help="Any other parameter, as table.key=value: method.temperature=0.1", rich_help_panel=HOW
     ),
-    steps: int = typer.Option(0, "--steps", help="Updates.", show_default="as the method says", rich_help_panel=RUN),
-    epochs: float = typer.Option(0.0, "--epochs", help="Passes over the text, instead of --steps.", show_default="as the method says", rich_help_panel=RUN),
-    batch_size: int = typer.Option(0, "--batch-size", help="Rows of a batch.", show_default="as the method says", rich_help_panel=RUN),
-    learning_rate: float = typer.Option(0.0, "--learning-rate", help="Highest rate.", show_default="as the method says", rich_help_panel=RUN),
-    max_length: int = typer.Option(0, "--max-length", help="Tokens of a text.", show_default="as the method says", rich_help_panel=RUN),
+    steps: int | None = typer.Option(None, "--steps", help="Updates.", show_default="as the method says", rich_help_panel=RUN),
+    epochs: float | None = typer.Option(None, "--epochs", help="Passes over the text, instead of --steps.", show_default="as the method says", rich_help_panel=RUN),
+    batch_size: int | None = typer.Option(None, "--batch-size", help="Rows of a batch.", show_default="as the method says", rich_help_panel=RUN),
+    learning_rate: float | None = typer.Option(None, "--learning-rate", help="Highest rate.", show_default="as the method says", rich_help_panel=RUN),
+    max_length: int | None = typer.Option(None, "--max-length", help="Tokens of a text.", show_default="as the method says", rich_help_panel=RUN),
     large_batch: int = typer.Option(
         0, "--large-batch", help="Hold the activations of only so many rows (gradient caching).", rich_help_panel=RUN
     ),
@@ -69,11 +69,9 @@ def train(
 
     training: dict[str, Any] = {
         "steps": steps, "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
-        "max_length": max_length, "large_batch": large_batch, "patience": patience, "trackers": tracker,
+        "max_length": max_length, "large_batch": large_batch or None, "patience": patience or None, "trackers": tracker,
     }
-    training = {key: value for key, value in training.items() if value}
-    if epochs and not steps:
-        training["steps"] = 0
+    training = {key: value for key, value in training.items() if value not in (None, [])}
     tables: dict[str, Any] = {
         "model": {"name": model, "pooling": pooling, "template": template, "lora": lora},
         "data": {

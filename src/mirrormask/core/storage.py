@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mirrormask.core.errors import TrainingError
+from mirrormask.core.errors import MirrormaskError, TrainingError
 
 
 @contextlib.contextmanager
@@ -58,6 +58,23 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
         if not path.exists() and old.exists():
             old.rename(path)
         raise _explained(error, path) from error
+
+
+def check_writable(folder: Path | str) -> None:
+    """Make a folder and write into it, so that a path that cannot be written is said before the work, not after.
+
+    Raises:
+        MirrormaskError: it is a file, or may not be written.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except (FileExistsError, NotADirectoryError):
+        raise MirrormaskError(f"{folder} is, or lies under, a file, and a folder is needed. Give another path.") from None
+    except OSError as error:
+        raise MirrormaskError(f"The folder {folder} cannot be written ({error.strerror}). Give another path.") from error
 
 
 def recovered(path: Path | str) -> Path:

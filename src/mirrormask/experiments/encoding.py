@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import DataError, MirrormaskError, MissingExtra
+from mirrormask.core.errors import DataError, MirrormaskError, MissingExtra, one_of
 from mirrormask.core.similarity import unit_rows
-from mirrormask.core.storage import atomic_file
+from mirrormask.core.storage import atomic_file, check_writable
 
 Vectors = NDArray[np.float32]
 
@@ -40,9 +40,12 @@ def encode_file(
     """
     from mirrormask.models.bulk import BLOCK, encode_texts
     from mirrormask.models.encoder import load
+    from mirrormask.models.precision import PRECISIONS
 
     if out.suffix not in {".npy", ".parquet"}:
         raise MirrormaskError(f"Vectors are written as .npy or .parquet. Got --out {out}.")
+    one_of("precision", precision, PRECISIONS, of="encoding")
+    check_writable(out.parent)
     texts = _texts(source, column)
     first = next(texts, None)
     if first is None:

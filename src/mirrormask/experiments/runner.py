@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import platform
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
 from mirrormask.core.registry import configuration
 from mirrormask.core.seeding import derive
-from mirrormask.core.storage import read_json, recovered, write_json
+from mirrormask.core.storage import check_writable, read_json, recovered, write_json
 from mirrormask.data.batching import Batches
 from mirrormask.data.corpus import Corpus, build_corpus
 from mirrormask.data.held_out import Rest
@@ -35,7 +34,7 @@ from mirrormask.models.precision import best_precision
 from mirrormask.training.compiling import WIDTHS, compile_encoder, restore, should_compile
 from mirrormask.training.estimate import estimate
 from mirrormask.training.gather import world
-from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, fit
+from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, check_trackers, fit
 from mirrormask.training.method import Composition, Method
 from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
@@ -212,14 +211,7 @@ def open_folder(out: Path, *, resume: bool) -> RunResult | None:
         raise MirrormaskError(f"{out} holds a finished run. Give another --out, or remove the folder.")
     if recovered(out / CHECKPOINT).is_dir() and not resume:
         raise MirrormaskError(f"{out} holds an unfinished run. Go on with --resume, give another --out, or remove it.")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):  # better now than after an hour
-            pass
-    except (FileExistsError, NotADirectoryError):
-        raise MirrormaskError(f"{out} is, or lies under, a file, and a run needs a folder. Give another --out.") from None
-    except OSError as error:
-        raise MirrormaskError(f"The folder {out} cannot be written ({error.strerror}). Give another --out.") from error
+    check_writable(out)  # better now than after an hour
     return None
 
 
@@ -230,6 +222,7 @@ def _settings(recipe: Recipe, composition: Composition) -> Settings:
     settings = Settings(**{**own, **recipe.training}, seeds=recipe.seeds)
     if composition.objective.in_batch and settings.batch_size < 2:
         raise MirrormaskError("The 'batch_size' must be at least 2, because a row alone has no negatives. Got 1.")
+    check_trackers(settings.trackers)
     return settings
 
 

@@ -9,6 +9,9 @@ import torch
 
 from mirrormask.core.errors import one_of
 
+PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+"""What may be asked for."""
+
 
 @dataclass(frozen=True)
 class Precision:
@@ -35,7 +38,7 @@ def best_precision(device: torch.device | str, asked: str = "auto") -> Precision
 
     bfloat16 pays on a GPU that has it and on CPUs with AMX tiles; on other CPUs it is emulated and slower than float32.
     """
-    one_of("precision", asked, ("auto", "fp32", "bf16", "fp16"), of="a run")
+    one_of("precision", asked, PRECISIONS, of="a run")
     if asked != "auto":
         return Precision(asked, "as asked")
     kind = torch.device(device).type

@@ -37,13 +37,17 @@ class Estimate:
         """
         minutes = self.seconds / 60
         if self.seconds < 50:
-            spell = f"{max(1, round(self.seconds))} seconds"
+            spell = _counted(round(self.seconds), "second")
         elif minutes < 90:
-            spell = f"{max(1, round(minutes))} minute{'s' if round(minutes) > 1 else ''}"
+            spell = _counted(round(minutes), "minute")
         else:
             spell = f"{minutes / 60:.1f} hours"
         where = "GPU memory" if self.device == "cuda" else "memory"
         return f"about {spell} and {self.memory / 1e9:.1f} GB of {where}"
+
+
+def _counted(count: int, unit: str) -> str:
+    return f"{count} {unit}s" if count > 1 else f"1 {unit}"
 
 
 def estimate(model: nn.Module, batch: Batch, steps: int, precision: Precision, *, passes: int = 1) -> Estimate:

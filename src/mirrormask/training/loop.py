@@ -220,12 +220,12 @@ def _accelerator(settings: Settings, folder: Path) -> tuple[Accelerator, Precisi
     precision = best_precision(device, settings.precision)
     mixed = "no" if precision.name == "fp32" else precision.name
     trackers = list(settings.trackers) or None
-    _check_trackers(settings.trackers)
+    check_trackers(settings.trackers)
     AcceleratorState._reset_state()  # one process may run several recipes, each with its own precision
     return Accelerator(mixed_precision=mixed, log_with=trackers, project_dir=str(folder) if trackers else None), precision
 
 
-def _check_trackers(names: tuple[str, ...]) -> None:
+def check_trackers(names: tuple[str, ...]) -> None:
     """Refuse a tracker that accelerate does not know, or whose package is not installed."""
     there = [str(each) for each in get_available_trackers()]
     for name in names:
