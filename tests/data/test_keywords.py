@@ -79,12 +79,12 @@ def test_two_passages_never_overlap_and_keep_their_lengths() -> None:
 
 def test_a_share_of_the_pairs_is_two_passages(wordpiece: Any, tmp_path: Path) -> None:
     corpus, store = tokens(wordpiece, tmp_path)
-    examples = pairings.build("keywords", passages=1.0).index(corpus, store, tmp_path / "pairs")
+    examples = pairings.build("keywords", passages=1.0, min_words=3).index(corpus, store, tmp_path / "pairs")
     for seed in range(20):
         anchors, passages = examples.columns(np.arange(len(TEXTS)), seed)
         for text, anchor, passage in zip(TEXTS[:2], anchors, passages, strict=False):
             one, two = (wordpiece.decode(ids.tolist()) for ids in (anchor, passage))
             assert one in text
             assert two in text
-            assert 6 <= len(one.split()) <= 10
+            assert 3 <= len(one.split()) <= 13
         assert len(anchors[2]) <= len(store.take([2])[0])  # too short for two passages: keywords

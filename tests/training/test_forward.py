@@ -30,7 +30,7 @@ def assert_same(left: tuple[Tensor, dict[str, Tensor]], right: tuple[Tensor, dic
         torch.testing.assert_close(left[1][name], right[1][name], atol=atol, rtol=1e-3, msg=lambda m, n=name: f"{n}: {m}")
 
 
-def one_shard(tokens: Tokens, device: torch.device, chunk: int | None) -> list[np.ndarray]:
+def one_shard(tokens: Tokens, device: torch.device, chunk: int | None, whole: bool = False) -> list[np.ndarray]:
     return [np.arange(len(tokens))]
 
 
@@ -72,7 +72,7 @@ def test_large_batch_replays_dropout(
     batch = batch_of(mixed)
     cached = gradients(method(chunk=6), batch, seed=5)
     kept = forward.shards_for
-    monkeypatch.setattr(forward, "shards_for", lambda tokens, device, chunk: kept(tokens, device, 6))
+    monkeypatch.setattr(forward, "shards_for", lambda tokens, device, chunk, whole=False: kept(tokens, device, 6))
     plain = gradients(method(), batch, seed=5)
     assert_same(cached, plain)
     other = gradients(method(), batch, seed=6)

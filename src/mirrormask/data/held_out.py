@@ -34,9 +34,25 @@ class Rest(Examples):
         """Return the corpus row of each example's anchor."""
         return self._examples.text_ids(self._numbers(examples))
 
-    def held_out(self) -> Rows:
-        """Return the corpus rows of the anchors set aside."""
-        return self._examples.text_ids(self._order.take(0, self._aside))
+    def aside(self) -> Examples:
+        """Return the examples set aside."""
+        return _Aside(self._examples, self._order, self._aside)
 
     def _numbers(self, examples: Rows) -> Rows:
         return self._order.at(examples + self._aside)
+
+
+class _Aside(Examples):
+    def __init__(self, examples: Examples, order: ShuffledOrder, count: int) -> None:
+        self._examples = examples
+        self._order = order
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
+        return self._examples.columns(self._order.at(examples), seed)
+
+    def text_ids(self, examples: Rows) -> Rows:
+        return self._examples.text_ids(self._order.at(examples))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mirrormask.core.errors import DataError, one_of
+from mirrormask.data.batching import Batches
 from mirrormask.data.sts import STS_TASKS
 from mirrormask.training.loop import Score
 
@@ -27,21 +28,21 @@ class Selection:
     score: Callable[[], Score] | None
 
 
-def choose_selection(encoder: Any, dev: str, held_out: Sequence[str]) -> Selection:
+def choose_selection(method: Any, dev: str, held_out: Batches | None) -> Selection:
     """Return how to choose: by `dev` (an STS task or a file of scored pairs), or by the held-out texts alone.
 
     Args:
-        encoder: the SentenceTransformer in training.
+        method: the `Method` in training.
         dev: an STS task such as `stsb-dev`, or a file with sentence1, sentence2 and score; empty for none.
-        held_out: texts of the corpus that training does not see.
+        held_out: batches of texts that training does not see; None where there is too little text.
     """
     if dev:
-        return _by_labels(encoder, dev)
-    from mirrormask.evaluation.label_free import EXPLANATION, NAME, LabelFreeScore
+        return _by_labels(method.encoder, dev)
+    from mirrormask.evaluation.label_free import EXPLANATION, NAME, HeldOutLoss
 
-    if len(held_out) < 50:
+    if held_out is None:
         return Selection("last", "Too little text to set some aside: the last checkpoint is kept.", None)
-    return Selection(NAME, EXPLANATION, LabelFreeScore(encoder, held_out))
+    return Selection(NAME, EXPLANATION, HeldOutLoss(method, held_out))
 
 
 def check_dev(dev: str) -> None:

@@ -44,8 +44,8 @@ __all__ = ["HELD_OUT", "RECORD", "Reporter", "RunResult", "Score", "open_folder"
 
 RECORD, MODEL, WORK = "run.json", "model", "work"
 
-HELD_OUT = 1_000
-"""Texts set aside for choosing a checkpoint without labels."""
+HELD_OUT, HELD_OUT_BATCH, FEWEST_ASIDE = 1_024, 256, 32
+"""Examples set aside for choosing a checkpoint without labels, in batches of so many, and the fewest that tell."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def run_recipe(
         pad_to=WIDTHS if compiled else 1,
     )
     method.to(device)
-    selection = choose_selection(encoder, recipe.data.dev, method_text.held_out)
+    selection = choose_selection(method, recipe.data.dev, method_text.held_out)
     reporter.say(selection.explanation)
     with quickened(encoder):
         _announce(method, method_text, settings, composition, total, reporter)
@@ -174,7 +174,10 @@ class _Text:
         examples = self.pairing.index(self.corpus, self.tokens, _own(folder / "pairs"))
         aside = 0 if data.dev else min(HELD_OUT, len(examples) // 10)
         rest = Rest(examples, aside, derive(recipe.seeds.data, "held-out"))
-        self.held_out = [_first(self.corpus[int(row)]) for row in rest.held_out()] if aside else []
+        self.held_out = None
+        if aside >= FEWEST_ASIDE:
+            shape = {"batch_size": min(HELD_OUT_BATCH, aside), "max_length": settings.max_length}
+            self.held_out = Batches(rest.aside(), frame, **shape, seed=recipe.seeds.data, drop_last=True)
         self.batches = Batches(
             rest,
             frame,
@@ -190,10 +193,6 @@ class _Text:
 
 def _names(corpus: tuple[str, ...]) -> Any:
     return corpus[0] if len(corpus) == 1 else [Path(name) for name in corpus]
-
-
-def _first(row: str | tuple[str, ...]) -> str:
-    return row if isinstance(row, str) else row[0]
 
 
 def _own(folder: Path) -> Path:

@@ -25,9 +25,15 @@ def should_compile(asked: str, device: torch.device | str, steps: int, max_lengt
 
 
 def compile_encoder(encoder: Any) -> None:
-    """Compile the transformer's forward in place; each shape is compiled once."""
+    """Compile the transformer's forward in place, for training alone; evaluation has too many shapes to compile."""
     model = encoder[0].model
-    model.forward = torch.compile(model.forward, dynamic=False)
+    plain = model.forward
+    compiled = torch.compile(plain, dynamic=False)
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        return (compiled if model.training and torch.is_grad_enabled() else plain)(*args, **kwargs)
+
+    model.forward = forward
 
 
 def restore(encoder: Any) -> None:

@@ -22,14 +22,19 @@ from mirrormask.core.shards import length_shards
 Embed = Callable[[Tensor, Tensor], Tensor]
 
 
-def shards_for(tokens: Tokens, device: torch.device, chunk: int | None) -> list[NDArray[np.int64]]:
+def shards_for(
+    tokens: Tokens, device: torch.device, chunk: int | None, *, whole: bool = False
+) -> list[NDArray[np.int64]]:
     """Return how to cut rows for a forward: small length shards for a CPU's cache, few large ones for a GPU.
 
     Args:
         tokens: the rows.
         device: where the forward runs.
         chunk: most rows at a time, where memory is short.
+        whole: do not cut by length, so that compiled code sees the same number of rows each time.
     """
+    if whole:
+        return length_shards(tokens.lengths, 1 << 40, max_rows=chunk, tolerance=1e9)
     if device.type == "cuda":
         return length_shards(tokens.lengths, 131_072, max_rows=chunk, tolerance=1.0)
     return length_shards(tokens.lengths, 1_024, max_rows=chunk, tolerance=0.3)
@@ -59,7 +64,7 @@ def encode(
         within: the context the forwards run in.
     """
     device = next(encoder.parameters()).device
-    shards = shards_for(tokens, device, chunk)
+    shards = shards_for(tokens, device, chunk, whole=pad_to > 1)
 
     def run(ids: Tensor, mask: Tensor) -> Tensor:
         with _embedding_hook(encoder, embed, mask):

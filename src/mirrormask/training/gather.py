@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -9,11 +11,25 @@ import torch.distributed as dist
 from torch import Tensor
 
 
+_alone = False
+
+
 def world() -> tuple[int, int]:
     """Return this process's rank and the number of processes."""
-    if dist.is_available() and dist.is_initialized():
+    if dist.is_available() and dist.is_initialized() and not _alone:
         return dist.get_rank(), dist.get_world_size()
     return 0, 1
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Let this process compute for itself inside the block, as if there were no others."""
+    global _alone
+    before, _alone = _alone, True
+    try:
+        yield
+    finally:
+        _alone = before
 
 
 def gather_rows(rows: Tensor) -> Tensor:

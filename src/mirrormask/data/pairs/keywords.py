@@ -19,6 +19,7 @@ from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
 from mirrormask.data.pairs.crops import span, word_edges
 from mirrormask.data.tokens import Tokenized
 
+_LONG = 4  # times the fewest words of a passage: a shorter text is one sentence, and its halves mean different things
 _SAMPLE = 20_000  # rows that token frequencies are counted on
 _PARAGRAPH = 512  # tokens of a text that is drawn from, at least
 
@@ -73,7 +74,7 @@ class Keywords(Pairing):
         max_keywords: most words that stand for a passage.
         min_words: fewest words of a passage.
         max_words: most words of a passage.
-        passages: share of the pairs that are two passages apart, where the text is long enough.
+        passages: share of the pairs that are two passages apart, where the text has four times `min_words`.
 
     Relations: `crops` pairs passages that may overlap; `self` a text with itself.
     """
@@ -84,7 +85,7 @@ class Keywords(Pairing):
         max_keywords: int = 4,
         min_words: int = 6,
         max_words: int = 20,
-        passages: float = 0.5,
+        passages: float = 0.3,
     ) -> None:
         self.min_keywords = at_least("min_keywords", min_keywords, 1, of="keywords")
         self.max_keywords = at_least("max_keywords", max_keywords, min_keywords, of="keywords")
@@ -99,7 +100,7 @@ class Keywords(Pairing):
         edges = word_edges(ids, starts)
         words = len(edges) - 1
         apart = chance.random() < self.passages
-        if apart and words >= 2 * self.min_words:
+        if apart and words >= _LONG * self.min_words:
             (a, b), (c, d) = two_passages(words, self.min_words, self.max_words, chance)
             return ids[edges[a] : edges[b]], ids[edges[c] : edges[d]]
         first, last = span(words, self.min_words, self.max_words, chance)
