@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import sys
 from collections.abc import Callable
@@ -76,7 +77,7 @@ def trained(
 def pairs_file(tmp_path_factory: pytest.TempPathFactory, sentences: list[str]) -> Path:
     """Scored pairs: the score is how many words two sentences share."""
     rows = ["sentence1,sentence2,score"]
-    for left, right in zip(sentences[:60], sentences[1:61], strict=True):
+    for left, right in itertools.pairwise(sentences[:61]):
         shared = len(set(left.split()) & set(right.split()))
         rows.append(f"{left},{right},{shared}")
     path = tmp_path_factory.mktemp("pairs") / "pairs.csv"

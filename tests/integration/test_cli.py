@@ -15,7 +15,17 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 
-HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "scipy", "datasets", "pyarrow", "matplotlib", "pandas")
+HEAVY = (
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "sklearn",
+    "scipy",
+    "datasets",
+    "pyarrow",
+    "matplotlib",
+    "pandas",
+)
 COMMANDS = ("quickstart", "train", "run", "evaluate", "encode", "similarity", "info", "list")
 
 Cli = Callable[..., Any]
@@ -33,7 +43,11 @@ def test_the_command_line_starts_in_an_instant(option: str) -> None:
         took.append(time.monotonic() - begun)
         assert done.returncode == 0
         assert done.stderr.strip() == "", f"heavy modules at the start: {done.stderr}"
-        assert re.fullmatch(r"mirrormask \d+\.\d+\.\d+\n", done.stdout) if option == "--version" else "train" in done.stdout
+        assert (
+            re.fullmatch(r"mirrormask \d+\.\d+\.\d+\n", done.stdout)
+            if option == "--version"
+            else "train" in done.stdout
+        )
         if took[-1] < 2:
             break
     assert min(took) < 2, f"{option} took {min(took):.1f} s"
@@ -80,7 +94,9 @@ def test_train_says_what_it_does_and_leaves_everything(
     assert [line["step"] for line in lines if "loss" in line] == [1, 2, 3, 4, 5]
 
 
-def test_json_is_all_of_stdout_and_quiet_is_quiet(cli: Cli, corpus_file: Path, tiny_folder: Path, tmp_path: Path) -> None:
+def test_json_is_all_of_stdout_and_quiet_is_quiet(
+    cli: Cli, corpus_file: Path, tiny_folder: Path, tmp_path: Path
+) -> None:
     short = ("train", corpus_file, "--model", tiny_folder, "--steps", "2", "--batch-size", "8", "--out")
     loud = cli(*short, tmp_path / "a", "--json")
     assert (loud.code, loud.err) == (0, "")
@@ -107,7 +123,9 @@ def test_run_takes_a_recipe_with_changes(cli: Cli, corpus_file: Path, tiny_folde
     assert ran.json["parts"]["pooling"] == "cls"
 
 
-def test_epochs_win_over_the_steps_of_the_method(cli: Cli, corpus_file: Path, tiny_folder: Path, tmp_path: Path) -> None:
+def test_epochs_win_over_the_steps_of_the_method(
+    cli: Cli, corpus_file: Path, tiny_folder: Path, tmp_path: Path
+) -> None:
     base = ("train", corpus_file, "--model", tiny_folder, "--batch-size", "36", "--json", "--out")
     assert cli(*base, tmp_path / "a", "--epochs", "0.3").json["result"]["steps"] == 3
     assert cli(*base, tmp_path / "b", "--set", "training.epochs=0.3").json["result"]["steps"] == 3
@@ -187,7 +205,9 @@ def test_evaluate_compares_two_models_on_own_pairs(
     assert score["low"] < score["value"] < score["high"]
     assert len(found["verdict"]) == 1
     assert page.read_text().lower().startswith("<!doctype html")
-    shown = cli("evaluate", tiny_folder, trained, "--data", pairs_file, "--resamples", "100", "--quiet", "--no-geometry")
+    shown = cli(
+        "evaluate", tiny_folder, trained, "--data", pairs_file, "--resamples", "100", "--quiet", "--no-geometry"
+    )
     assert (shown.code, shown.err) == (0, "")
     assert "Spearman" in shown.out
     assert found["verdict"][0] in shown.out

@@ -11,7 +11,9 @@ from mirrormask.cli.output import Json, Output, Quiet
 
 def encode(
     source: str = typer.Argument(..., help="A file (.txt .csv .tsv .jsonl .parquet, also compressed), or - for stdin."),
-    out: Path = typer.Option(..., "--out", "-o", help="Where the vectors go: .npy (vectors only) or .parquet (texts too)."),
+    out: Path = typer.Option(
+        ..., "--out", "-o", help="Where the vectors go: .npy (vectors only) or .parquet (texts too)."
+    ),
     model: str = typer.Option("mini", "--model", "-m", help="Model name or folder."),
     column: str = typer.Option("", "--column", help="The column to read, where the file has several."),
     precision: str = typer.Option("auto", "--precision", help="auto, fp32, bf16 or fp16."),
@@ -32,7 +34,12 @@ def encode(
     with Progress(*columns, console=output.err, disable=output.quiet, transient=True) as bar:
         task = bar.add_task("encoding", total=None)
         done = encode_file(
-            source, out, model=model, column=column or None, precision=precision, normalize=normalize,
+            source,
+            out,
+            model=model,
+            column=column or None,
+            precision=precision,
+            normalize=normalize,
             progress=lambda count: bar.advance(task, count),
         )
     output.result(done, lambda: output.line(f"{done['rows']:,} vectors of {done['dimension']} numbers in {out}"))

@@ -19,10 +19,15 @@ def evaluate(
         help="Your own file: scored pairs (sentence1, sentence2, score), queries (query, document) or labelled texts "
         "(text, label).",
     ),
-    kind: str = typer.Option("", "--kind", help="What the file is, if its columns do not say: pairs, retrieval, labels."),
+    kind: str = typer.Option(
+        "", "--kind", help="What the file is, if its columns do not say: pairs, retrieval, labels."
+    ),
     column: list[str] = typer.Option([], "--column", help="Column of a role: --column query=headline"),
     tasks: list[str] = typer.Option(
-        [], "--task", "-t", help="STS task, may be repeated: sts12 … sts16, stsb, stsb-dev, sickr.",
+        [],
+        "--task",
+        "-t",
+        help="STS task, may be repeated: sts12 … sts16, stsb, stsb-dev, sickr.",
         show_default="all seven, unless --data is given",
     ),
     geometry: bool = typer.Option(True, help="Also measure alignment, uniformity, anisotropy and the spectrum."),
@@ -52,8 +57,12 @@ def evaluate(
             raise MirrormaskError(f"A column is named as role=column, such as query=headline. Got {pair!r}.")
         roles[role] = name
     with Progress(
-        TextColumn("encoding with {task.description}"), BarColumn(), MofNCompleteColumn(),
-        console=output.err, disable=output.quiet, transient=True,
+        TextColumn("encoding with {task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=output.err,
+        disable=output.quiet,
+        transient=True,
     ) as bar:
         bars = {}
 
@@ -63,8 +72,15 @@ def evaluate(
             bar.advance(bars[name], done)
 
         found = measure(
-            models, tasks=tasks or None, data=data, kind=kind or None, columns=roles or None, geometry=geometry,
-            seed=seed, resamples=resamples, progress=progress,
+            models,
+            tasks=tasks or None,
+            data=data,
+            kind=kind or None,
+            columns=roles or None,
+            geometry=geometry,
+            seed=seed,
+            resamples=resamples,
+            progress=progress,
         )
     if report is not None:
         found.save_html(report)

@@ -75,7 +75,7 @@ def run_safely(app: typer.Typer) -> int:
     arguments = sys.argv[1:]
     try:
         with _interrupt_is_ours():
-            app(args=arguments)
+            app(args=arguments, prog_name="mirrormask")
         return 0
     except MirrormaskError as error:
         return _fail(str(error), error.exit_code, arguments)

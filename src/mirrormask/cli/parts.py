@@ -21,7 +21,8 @@ def list_parts(
     def show() -> None:
         for name, parts in found.items():
             output.table(
-                name, ["name", "what it does", "parameters", "paper"],
+                name,
+                ["name", "what it does", "parameters", "paper"],
                 [[p.name, p.summary, ", ".join(p.shown_parameters), p.paper] for p in parts],
                 left=4,
             )

@@ -33,8 +33,13 @@ def quickstart(
 
     output = Output(as_json=as_json, quiet=quiet)
     with Progress(
-        TextColumn("reading docstrings"), BarColumn(), MofNCompleteColumn(), TextColumn("files"),
-        console=output.err, disable=output.quiet, transient=True,
+        TextColumn("reading docstrings"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("files"),
+        console=output.err,
+        disable=output.quiet,
+        transient=True,
     ) as bar:
         reading = bar.add_task("reading")
 
@@ -45,8 +50,14 @@ def quickstart(
 
         try:
             found = start(
-                out, model=model, steps=steps or None, functions=functions, seed=seed, resume=resume,
-                reporter=reporter_for(output), progress=read,
+                out,
+                model=model,
+                steps=steps or None,
+                functions=functions,
+                seed=seed,
+                resume=resume,
+                reporter=reporter_for(output),
+                progress=read,
             )
         except Interrupted as stop:
             raise Interrupted(f"{stop} Go on with: {resume_command()}") from None

@@ -15,7 +15,9 @@ def print_table(output: Output, table: Table) -> None:
     from rich.table import Table as Rich
     from rich.text import Text
 
-    shown = Rich(title=table.title, title_justify="left", title_style="bold", box=None, header_style="bold", pad_edge=False)
+    shown = Rich(
+        title=table.title, title_justify="left", title_style="bold", box=None, header_style="bold", pad_edge=False
+    )
     for place, name in enumerate(table.columns):
         shown.add_column(name, justify="left" if place == 0 or place in table.texts else "right")
     for number, row in enumerate(table.rows):

@@ -14,16 +14,24 @@ TEXT, HOW, RUN = "The text", "How to learn", "The run"
 
 def train(
     corpus: list[str] = typer.Argument(
-        ..., help="Text: files (.txt .csv .tsv .jsonl .parquet, also .gz .bz2 .xz .zst), - for stdin, or a dataset name."
+        ...,
+        help="Text: files (.txt .csv .tsv .jsonl .parquet, also .gz .bz2 .xz .zst), - for stdin, or a dataset name.",
     ),
     out: Path = typer.Option(..., "--out", "-o", help="Folder of the run; the encoder will be in OUT/model."),
     model: str = typer.Option("mini", "--model", "-m", help="Where to start: a masked LM, plain or sentence encoder."),
     column: list[str] = typer.Option([], "--column", help="Column to read; repeat it for pairs.", rich_help_panel=TEXT),
-    split: str = typer.Option("none", "--split", help="Split texts into sentences: none, auto, en, zh.", rich_help_panel=TEXT),
+    split: str = typer.Option(
+        "none", "--split", help="Split texts into sentences: none, auto, en, zh.", rich_help_panel=TEXT
+    ),
     min_words: int = typer.Option(1, "--min-words", help="Leave out shorter texts.", rich_help_panel=TEXT),
-    max_words: int = typer.Option(0, "--max-words", help="Leave out longer texts (0 keeps them).", rich_help_panel=TEXT),
+    max_words: int = typer.Option(
+        0, "--max-words", help="Leave out longer texts (0 keeps them).", rich_help_panel=TEXT
+    ),
     keep_duplicates: bool = typer.Option(
-        False, "--keep-duplicates", help="Keep equal texts, which are false negatives to each other.", rich_help_panel=TEXT
+        False,
+        "--keep-duplicates",
+        help="Keep equal texts, which are false negatives to each other.",
+        rich_help_panel=TEXT,
     ),
     limit: int = typer.Option(0, "--limit", help="Read only so many rows (0 reads all).", rich_help_panel=TEXT),
     dev: str = typer.Option(
@@ -33,25 +41,47 @@ def train(
         "Without it they are chosen without labels.",
         rich_help_panel=TEXT,
     ),
-    method: str = typer.Option("", "--method", help="Method by name; see `mirrormask list method`.", rich_help_panel=HOW),
-    pairing: str = typer.Option("", "--pairing", help="Where positives come from, if not as the method says.", rich_help_panel=HOW),
+    method: str = typer.Option(
+        "", "--method", help="Method by name; see `mirrormask list method`.", rich_help_panel=HOW
+    ),
+    pairing: str = typer.Option(
+        "", "--pairing", help="Where positives come from, if not as the method says.", rich_help_panel=HOW
+    ),
     pooling: str = typer.Option("", "--pooling", help="How token states become one vector.", rich_help_panel=HOW),
     template: str = typer.Option("", "--template", help="Prompt of the mask-prompt pooling.", rich_help_panel=HOW),
-    lora: int = typer.Option(0, "--lora", help="Train adapters of this rank instead of all weights.", rich_help_panel=HOW),
+    lora: int = typer.Option(
+        0, "--lora", help="Train adapters of this rank instead of all weights.", rich_help_panel=HOW
+    ),
     set_: list[str] = typer.Option(
         [], "--set", help="Any other parameter, as table.key=value: method.temperature=0.1", rich_help_panel=HOW
     ),
-    steps: int | None = typer.Option(None, "--steps", help="Updates.", show_default="as the method says", rich_help_panel=RUN),
-    epochs: float | None = typer.Option(None, "--epochs", help="Passes over the text, instead of --steps.", show_default="as the method says", rich_help_panel=RUN),
-    batch_size: int | None = typer.Option(None, "--batch-size", help="Rows of a batch.", show_default="as the method says", rich_help_panel=RUN),
-    learning_rate: float | None = typer.Option(None, "--learning-rate", help="Highest rate.", show_default="as the method says", rich_help_panel=RUN),
-    max_length: int | None = typer.Option(None, "--max-length", help="Tokens of a text.", show_default="as the method says", rich_help_panel=RUN),
+    steps: int | None = typer.Option(
+        None, "--steps", help="Updates.", show_default="as the method says", rich_help_panel=RUN
+    ),
+    epochs: float | None = typer.Option(
+        None,
+        "--epochs",
+        help="Passes over the text, instead of --steps.",
+        show_default="as the method says",
+        rich_help_panel=RUN,
+    ),
+    batch_size: int | None = typer.Option(
+        None, "--batch-size", help="Rows of a batch.", show_default="as the method says", rich_help_panel=RUN
+    ),
+    learning_rate: float | None = typer.Option(
+        None, "--learning-rate", help="Highest rate.", show_default="as the method says", rich_help_panel=RUN
+    ),
+    max_length: int | None = typer.Option(
+        None, "--max-length", help="Tokens of a text.", show_default="as the method says", rich_help_panel=RUN
+    ),
     large_batch: int = typer.Option(
         0, "--large-batch", help="Hold the activations of only so many rows (gradient caching).", rich_help_panel=RUN
     ),
     precision: str = typer.Option("auto", "--precision", help="auto, fp32, bf16 or fp16.", rich_help_panel=RUN),
     seed: int = typer.Option(42, "--seed", help="Same seed, same encoder.", rich_help_panel=RUN),
-    patience: int = typer.Option(0, "--patience", help="Stop after so many evaluations without a gain.", rich_help_panel=RUN),
+    patience: int = typer.Option(
+        0, "--patience", help="Stop after so many evaluations without a gain.", rich_help_panel=RUN
+    ),
     tracker: list[str] = typer.Option([], "--tracker", help="Also log to tensorboard, wandb, …", rich_help_panel=RUN),
     resume: bool = typer.Option(False, "--resume", help="Go on from the last checkpoint in OUT.", rich_help_panel=RUN),
     as_json: bool = Json,
@@ -68,21 +98,35 @@ def train(
     from mirrormask.experiments.recipe import apply_overrides, build_recipe
 
     training: dict[str, Any] = {
-        "steps": steps, "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
-        "max_length": max_length, "large_batch": large_batch or None, "patience": patience or None, "trackers": tracker,
+        "steps": steps,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "max_length": max_length,
+        "large_batch": large_batch or None,
+        "patience": patience or None,
+        "trackers": tracker,
     }
     training = {key: value for key, value in training.items() if value not in (None, [])}
     tables: dict[str, Any] = {
         "model": {"name": model, "pooling": pooling, "template": template, "lora": lora},
         "data": {
-            "corpus": corpus, "columns": column, "split": split, "deduplicate": not keep_duplicates,
-            "min_words": min_words, "max_words": max_words, "limit": limit, "dev": dev,
+            "corpus": corpus,
+            "columns": column,
+            "split": split,
+            "deduplicate": not keep_duplicates,
+            "min_words": min_words,
+            "max_words": max_words,
+            "limit": limit,
+            "dev": dev,
         },
         "method": {"name": method} if method else {},
         "pairing": {"name": pairing} if pairing else {},
         "training": {**training, "precision": precision, "seed": seed},
     }
     perform(
-        build_recipe(apply_overrides(tables, set_), of="The command"), out, resume=resume,
+        build_recipe(apply_overrides(tables, set_), of="The command"),
+        out,
+        resume=resume,
         output=Output(as_json=as_json, quiet=quiet),
     )

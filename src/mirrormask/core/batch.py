@@ -41,7 +41,9 @@ class Tokens:
         """Return the number of tokens of each row."""
         return np.fromiter((len(row) for row in self.rows), dtype=np.int64, count=len(self.rows))
 
-    def padded(self, pad_id: int, index: Sequence[int] | NDArray[np.int64], *, multiple_of: int = 1) -> tuple[Tensor, Tensor]:
+    def padded(
+        self, pad_id: int, index: Sequence[int] | NDArray[np.int64], *, multiple_of: int = 1
+    ) -> tuple[Tensor, Tensor]:
         """Return ids and mask (len(index), longest row rounded up) of the chosen rows."""
         longest = max(len(self.rows[i]) for i in index)
         width = -(-longest // multiple_of) * multiple_of

@@ -71,7 +71,9 @@ def one_of(name: str, value: str, choices: Iterable[str], *, of: str) -> str:
     """Return `value` if it is one of `choices`; the error offers the nearest."""
     choices = list(choices)
     if value not in choices:
-        raise MirrormaskError(f"The {name!r} of {of} must be one of {', '.join(choices)}. Got {value!r}.{did_you_mean(value, choices)}")
+        raise MirrormaskError(
+            f"The {name!r} of {of} must be one of {', '.join(choices)}. Got {value!r}.{did_you_mean(value, choices)}"
+        )
     return value
 
 

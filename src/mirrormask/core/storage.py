@@ -72,9 +72,13 @@ def check_writable(folder: Path | str) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except (FileExistsError, NotADirectoryError):
-        raise MirrormaskError(f"{folder} is, or lies under, a file, and a folder is needed. Give another path.") from None
+        raise MirrormaskError(
+            f"{folder} is, or lies under, a file, and a folder is needed. Give another path."
+        ) from None
     except OSError as error:
-        raise MirrormaskError(f"The folder {folder} cannot be written ({error.strerror}). Give another path.") from error
+        raise MirrormaskError(
+            f"The folder {folder} cannot be written ({error.strerror}). Give another path."
+        ) from error
 
 
 def recovered(path: Path | str) -> Path:

@@ -173,19 +173,21 @@ def _json_rows(path: Path | str, columns: list[str] | None) -> Iterator[Row]:
 def _csv_rows(path: Path | str, columns: list[str] | None) -> Iterator[Row]:
     if csv.field_size_limit() < _LONGEST_FIELD:
         csv.field_size_limit(_LONGEST_FIELD)  # the default of 131,072 refuses long documents
-    reader = csv.reader(open_text(path), strict=True)
-    try:
-        yield from _table(path, reader, columns, lambda: reader.line_num)
-    except csv.Error as error:
-        raise DataError(
-            f"Line {reader.line_num} of {path} is not CSV: {error}. Look for a quote that is not closed or not doubled."
-        ) from None
+    with open_text(path) as text:
+        reader = csv.reader(text, strict=True)
+        try:
+            yield from _table(path, reader, columns, lambda: reader.line_num)
+        except csv.Error as error:
+            raise DataError(
+                f"Line {reader.line_num} of {path} is not CSV: {error}. "
+                "Look for a quote that is not closed or not doubled."
+            ) from None
 
 
 def _tsv_rows(path: Path | str, columns: list[str] | None) -> Iterator[Row]:
-    text = open_text(path)
-    cells = ([_unquoted(cell) for cell in line.rstrip("\r\n").split("\t")] for line in text if not line.isspace())
-    return _table(path, cells, columns, lambda: text.line)
+    with open_text(path) as text:
+        cells = ([_unquoted(cell) for cell in line.rstrip("\r\n").split("\t")] for line in text if not line.isspace())
+        yield from _table(path, cells, columns, lambda: text.line)
 
 
 def _unquoted(cell: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -118,7 +119,8 @@ def _file_origin(paths: list[Path], columns: list[str] | None) -> Origin:
 
 def _all_files(paths: list[Path], columns: list[str] | None) -> Iterator[Cells | None]:
     for path in paths:
-        yield from _cells(records(path, columns), columns, named(path))
+        with contextlib.closing(records(path, columns)) as rows:  # type: ignore[type-var]
+            yield from _cells(rows, columns, named(path))
         yield None
 
 
@@ -153,7 +155,7 @@ def _usual(name: str, there: list[str]) -> list[str]:
     for usual in _USUAL_COLUMNS:
         if usual in there:
             return [usual]
-    raise DataError(f"{name} has the columns {', '.join(there)}. Say which to read, such as columns={there[0]}.")
+    raise DataError(f"{name} has the columns {', '.join(there)}. Say which to read, such as --column {there[0]}.")
 
 
 def _given(texts: Iterable[Any]) -> Iterator[Cells]:

@@ -16,8 +16,8 @@ from mirrormask.core.errors import ModelError
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.models import lora as adapters
 from mirrormask.models.lm_head import copy_head
+from mirrormask.models.loading import cache_if_offline, quiet_loading
 from mirrormask.models.mask_prompt import TEMPLATE, MaskPooling, PromptedTransformer
-from mirrormask.models.loading import quiet_loading
 from mirrormask.models.names import DEFAULT_MODEL, resolve, unreachable
 from mirrormask.models.pooling import PoolingModules, describe, poolings
 
@@ -60,15 +60,19 @@ def build_encoder(
     if pooling is not None:
         poolings[pooling]  # an unknown name is cheaper to report before the weights are read
     try:
-        with quiet_loading():
+        with quiet_loading(), cache_if_offline(folder):
             encoder = _open(folder, pooling, template, device)
     except (OSError, ValueError, ConnectionError) as error:
         if isinstance(error, json.JSONDecodeError) or Path(folder).is_dir():
-            raise ModelError(f"{folder} could not be read as a model: {_first_line(error)}") from error
+            raise ModelError(
+                f"{folder} could not be read as a model ({_first_line(error)}). Copy it again, or name another model."
+            ) from error
         raise unreachable(str(name), error) from error
     except Exception as error:  # safetensors has an exception of its own for a torn file
         if type(error).__module__.startswith("safetensors") or type(error).__name__ == "SafetensorError":
-            raise ModelError(f"The weights in {folder} are damaged ({_first_line(error)}). Copy the model again.") from error
+            raise ModelError(
+                f"The weights in {folder} are damaged ({_first_line(error)}). Copy the model again."
+            ) from error
         raise
     encoder.mirrormask_source = folder
     if lora:
@@ -171,4 +175,6 @@ def _card(facts: dict[str, Any]) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    """Return the first sentence of an error, without its full stop."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return line.split(". ")[0][:200].rstrip(".: ")

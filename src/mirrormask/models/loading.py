@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
+
+_PATIENCE = 5.0  # seconds the hub has to answer once
 
 
 @contextlib.contextmanager
@@ -23,3 +26,30 @@ def quiet_loading() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def cache_if_offline(name: str) -> Iterator[None]:
+    """Read only the local cache inside the block where a hub name is asked for and the hub does not answer.
+
+    The client's own retries would hold someone without a network for half a minute.
+    """
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    if not before and not Path(name).is_dir() and not _hub_answers():
+        constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+def _hub_answers() -> bool:
+    from huggingface_hub import constants, get_session
+
+    try:
+        get_session().head(constants.ENDPOINT, timeout=_PATIENCE)
+    except Exception:  # each version of the client has its own errors for a network that is not there
+        return False
+    return True

@@ -19,7 +19,7 @@ from mirrormask.core.errors import ModelError, between
 from mirrormask.core.shards import length_shards
 from mirrormask.models.bulk import token_budget
 from mirrormask.models.lm_head import load_masked_lm
-from mirrormask.models.loading import quiet_loading
+from mirrormask.models.loading import cache_if_offline, quiet_loading
 from mirrormask.models.names import DEFAULT_MODEL, resolve, unreachable
 from mirrormask.models.precision import best_precision
 
@@ -53,7 +53,7 @@ class MaskedLM(nn.Module):
         """Load a masked LM by name or folder; an encoder trained from one still has its head."""
         folder = resolve(name)
         try:
-            with quiet_loading():
+            with quiet_loading(), cache_if_offline(folder):
                 model, tokenizer = load_masked_lm(folder), AutoTokenizer.from_pretrained(folder)
         except (OSError, ValueError) as error:
             raise unreachable(str(name), error) from error
@@ -127,5 +127,7 @@ class MaskedLM(nn.Module):
 class _Given(nn.Module):
     """Stands where the encoder was and returns the states it is handed."""
 
-    def forward(self, input_ids: Tensor | None = None, inputs_embeds: Tensor | None = None, **_: Any) -> BaseModelOutput:
+    def forward(
+        self, input_ids: Tensor | None = None, inputs_embeds: Tensor | None = None, **_: Any
+    ) -> BaseModelOutput:
         return BaseModelOutput(last_hidden_state=inputs_embeds)
