@@ -1,0 +1,109 @@
+"""Real processes, killed and interrupted: what they leave goes on to the very same weights."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+STEPS = 120
+START = [sys.executable, "-c", "from mirrormask.cli import main; main()"]
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture
+def arguments(corpus_file: Path, tiny_folder: Path) -> Callable[[Path], list[str]]:
+    def build(out: Path) -> list[str]:
+        base = ["train", str(corpus_file), "--model", str(tiny_folder), "--out", str(out)]
+        base += ["--steps", str(STEPS), "--batch-size", "8", "--learning-rate", "1e-3", "--seed", "5"]
+        return [*base, "--set", "training.checkpoint_every=5", "--set", "training.evaluate_every=40"]
+
+    return build
+
+
+def steps_in(out: Path) -> int:
+    """Return how many updates a run has written down."""
+    metrics = out / "metrics.jsonl"
+    return metrics.read_text().count('"loss"') if metrics.is_file() else 0
+
+
+def stop_after(command: list[str], out: Path, step: int, how: signal.Signals) -> tuple[int, str, str]:
+    """Start a run, send it a signal once it is past `step`, and return exit code, stdout and stderr."""
+    process = subprocess.Popen([*START, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        begun = time.monotonic()
+        while steps_in(out) < step and process.poll() is None and time.monotonic() - begun < 120:
+            time.sleep(0.002)
+        process.send_signal(how)
+        said, complained = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    return process.returncode, said, complained
+
+
+def weights(out: Path) -> bytes:
+    return (out / "model" / "model.safetensors").read_bytes()
+
+
+def test_killed_twice_and_resumed_is_bit_identical(
+    cli: Cli, arguments: Callable[[Path], list[str]], tmp_path: Path
+) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for step in (17, 52):  # neither is a multiple of the checkpoints' distance
+        more = ["--resume"] if step > 17 else []
+        code, _, complained = stop_after([*arguments(killed), *more], killed, step, signal.SIGKILL)
+        assert code == -signal.SIGKILL, complained
+        assert not (killed / "model").exists()
+        state = json.loads((killed / "checkpoint" / "state.json").read_text())
+        assert step - 6 <= state["step"] < STEPS
+    assert cli(*arguments(killed), "--resume", "--quiet").code == 0
+    assert cli(*arguments(whole), "--quiet").code == 0
+    assert weights(killed) == weights(whole)
+    assert {path.name for path in killed.iterdir()} == {"model", "run.json", "metrics.jsonl"}, "nothing is left behind"
+    histories = [json.loads((out / "run.json").read_text())["result"]["history"] for out in (whole, killed)]
+    assert histories[0] == histories[1]
+    losses = [
+        [json.loads(line).get("loss") for line in (out / "metrics.jsonl").read_text().splitlines()]
+        for out in (whole, killed)
+    ]
+    assert losses[0] == losses[1]
+
+
+def test_ctrl_c_ends_with_130_and_the_command_to_go_on(
+    cli: Cli, arguments: Callable[[Path], list[str]], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    code, said, complained = stop_after(arguments(out), out, 20, signal.SIGINT)
+    assert code == 130, complained
+    assert said == ""
+    assert "Traceback" not in complained
+    last = complained.strip().splitlines()[-1]
+    done = json.loads((out / "checkpoint" / "state.json").read_text())["step"]
+    assert f"Stopped after {done} of {STEPS} steps; a checkpoint is in {out / 'checkpoint'}. Go on with: " in last
+    words = shlex.split(last.split("Go on with: ")[1])
+    assert words == ["mirrormask", *arguments(out), "--resume"]
+    assert steps_in(out) == done
+    ran = cli(*words[1:])
+    assert ran.code == 0
+    assert f"Going on after step {done}." in ran.err
+    assert steps_in(out) == STEPS
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    """`mirrormask list | head -1` ends without a traceback."""
+    line = f"{shlex.join(START)} list | head -1"
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.stdout.strip() == "method"
+    assert done.stderr == ""
