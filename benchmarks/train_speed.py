@@ -100,7 +100,11 @@ def trainer(model: str, texts: list[str], batch: int, length: int, steps: int, w
             logging_strategy="no",
         )
         SentenceTransformerTrainer(
-            model=encoder, args=arguments, train_dataset=data, loss=MultipleNegativesRankingLoss(encoder), callbacks=[Stamp()]
+            model=encoder,
+            args=arguments,
+            train_dataset=data,
+            loss=MultipleNegativesRankingLoss(encoder),
+            callbacks=[Stamp()],
         ).train()
     return batch * steps / (times[-1] - times[warm - 1])
 
@@ -119,7 +123,10 @@ def plain_loop(model: str, texts: list[str], batch: int, length: int, steps: int
             begun = time.perf_counter()
         rows = [texts[(step * batch + i) % len(texts)] for i in range(batch)]
         with precision.autocast(encoder.device):
-            views = [encoder({k: v.to(encoder.device) for k, v in encoder.preprocess(rows).items() if k != "modality"}) for _ in range(2)]
+            views = [
+                encoder({k: v.to(encoder.device) for k, v in encoder.preprocess(rows).items() if k != "modality"})
+                for _ in range(2)
+            ]
         one, two = (torch.nn.functional.normalize(v["sentence_embedding"].float(), dim=-1) for v in views)
         loss = torch.nn.functional.cross_entropy(one @ two.T / 0.05, torch.arange(batch, device=one.device))
         optimizer.zero_grad()

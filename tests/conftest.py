@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before the libraries read it
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
-
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 SUBJECTS = ["the old baker", "a young pilot", "my neighbor", "the tall engineer", "a quiet child", "the gray cat"]
 VERBS = ["paints", "repairs", "watches", "carries", "forgets", "describes", "finds"]
@@ -35,7 +36,7 @@ def sentences() -> list[str]:
 
 @pytest.fixture(scope="session")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A masked LM of 3 layers, 32 wide, with a WordPiece tokenizer of its own, saved in float16 as the shipped one is."""
+    """A masked LM of 3 layers, 32 wide, with a WordPiece tokenizer of its own, saved in float16."""
     return build_tiny(tmp_path_factory.mktemp("models") / "tiny")
 
 
@@ -65,7 +66,12 @@ def build_tiny(folder: Path, kind: str = "bert") -> Path:
         model_max_length=64,
     )
     shape: dict[str, Any] = {"vocab_size": len(vocabulary), "pad_token_id": 0}
-    wide: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 64}
+    wide: dict[str, Any] = {
+        "hidden_size": 32,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+    }
     config: Any = {
         "bert": lambda: BertConfig(**shape, **wide, max_position_embeddings=64),
         "roberta": lambda: RobertaConfig(**shape, **wide, max_position_embeddings=70),

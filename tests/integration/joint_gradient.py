@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 from torch import nn
@@ -41,7 +42,7 @@ def main(model: str, texts: str, columns: int, both: bool, out: str) -> None:
     accelerator.backward(loss)
     if accelerator.is_main_process:
         found = {n: p.grad.clone() for n, p in method.named_parameters() if p.grad is not None}
-        save_file({**found, "loss": loss.detach()}, out)
+        save_file({**found, "loss": loss.detach(), "processes": torch.tensor(float(world))}, out)
     accelerator.wait_for_everyone()
 
 

@@ -19,10 +19,23 @@ def launch(processes: int, *arguments: str) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_machines", "1", "--mixed_precision", "no"]
+    command = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--multi_gpu"
+        if processes > 1
+        else "--cpu",  # how accelerate starts several processes where there is no GPU too
+        "--num_machines",
+        "1",
+        "--mixed_precision",
+        "no",
+    ]
     command += ["--num_processes", str(processes), "--main_process_port", str(port), "--dynamo_backend", "no"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run([*command, str(SCRIPT), *arguments], capture_output=True, text=True, env=environment, timeout=300)
+    done = subprocess.run(
+        [*command, str(SCRIPT), *arguments], capture_output=True, text=True, env=environment, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-3000:]
 
 
@@ -34,9 +47,17 @@ def test_two_processes_give_the_joint_gradient(
     texts = tmp_path / "texts.txt"
     texts.write_text("\n".join(sentences[: columns * rows]), encoding="utf-8")
     for processes in (1, 2):
-        launch(processes, str(tiny_folder), str(texts), str(columns), directions, str(tmp_path / f"{processes}.safetensors"))
+        launch(
+            processes,
+            str(tiny_folder),
+            str(texts),
+            str(columns),
+            directions,
+            str(tmp_path / f"{processes}.safetensors"),
+        )
     one, two = (load_file(tmp_path / f"{n}.safetensors") for n in (1, 2))
+    assert (one.pop("processes"), two.pop("processes")) == (1, 2)
     assert one.keys() == two.keys()
     assert len(one) > 20
     for name in one:
-        torch.testing.assert_close(two[name], one[name], atol=1e-5, rtol=1e-3, msg=lambda m, n=name: f"{n}: {m}")
+        torch.testing.assert_close(two[name], one[name], atol=1e-5, rtol=1e-3, msg=name)

@@ -32,7 +32,9 @@ def test_equal_texts_are_encoded_once(tiny: Callable[..., Any]) -> None:
     assert (vectors[0] == vectors[2]).all()
 
 
-def test_blocks_bound_memory_and_keep_order(tiny: Callable[..., Any], sentences: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_bound_memory_and_keep_order(
+    tiny: Callable[..., Any], sentences: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bulk, "BLOCK", 7)
     encoder = tiny()
     blocks = list(encode_blocks(encoder, iter(sentences[:20]), precision="fp32"))

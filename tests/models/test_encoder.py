@@ -24,7 +24,22 @@ def test_there_are_nine_poolings() -> None:
     assert set(poolings.names()) == expected | {"mask-prompt"}
 
 
-@pytest.mark.parametrize("pooling", sorted(["cls", "cls-mlp", "cls-mlp-kept", "mean", "max", "first-last", "first-last-embeddings", "last-2", "mask-prompt"]))
+@pytest.mark.parametrize(
+    "pooling",
+    sorted(
+        [
+            "cls",
+            "cls-mlp",
+            "cls-mlp-kept",
+            "mean",
+            "max",
+            "first-last",
+            "first-last-embeddings",
+            "last-2",
+            "mask-prompt",
+        ]
+    ),
+)
 def test_a_saved_encoder_gives_the_same_vectors_and_knows_its_pooling(
     pooling: str, tiny: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -60,7 +75,9 @@ def _hidden(encoder: Any, text: str) -> list[torch.Tensor]:
         ("last-2", lambda h: (h[-2] + h[-1]).mean(0) / 2),
     ],
 )
-def test_poolings_are_their_formulas(pooling: str, formula: Callable[..., torch.Tensor], tiny: Callable[..., Any]) -> None:
+def test_poolings_are_their_formulas(
+    pooling: str, formula: Callable[..., torch.Tensor], tiny: Callable[..., Any]
+) -> None:
     encoder = tiny(pooling=pooling)
     expected = formula(_hidden(encoder, TEXTS[0])).numpy()
     # in company of a longer text, so that padding is there to be ignored
@@ -106,13 +123,13 @@ def test_weights_stored_in_float16_are_loaded_as_float32(tiny: Callable[..., Any
 
 
 @pytest.mark.parametrize("kind", ["roberta", "distilbert", "modernbert"])
-def test_other_architectures_start_and_save(
-    kind: str, tiny_of_kind: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_other_architectures_start_and_save(kind: str, tiny_of_kind: Callable[[str], Path], tmp_path: Path) -> None:
     encoder = build_encoder(tiny_of_kind(kind), pooling="mean", device="cpu")
     before = encoder.encode(TEXTS)
     save_encoder(encoder, tmp_path / "saved")
-    np.testing.assert_allclose(SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(TEXTS), before, atol=1e-5)
+    np.testing.assert_allclose(
+        SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(TEXTS), before, atol=1e-5
+    )
 
 
 def test_an_existing_sentence_encoder_can_be_the_start(tiny: Callable[..., Any], tmp_path: Path) -> None:
@@ -132,7 +149,9 @@ def test_lora_trains_few_weights_and_merges_on_save(tiny: Callable[..., Any], tm
                 parameter.normal_(std=0.1)
     before = encoder.encode(TEXTS)
     save_encoder(encoder, tmp_path / "merged")
-    np.testing.assert_allclose(SentenceTransformer(str(tmp_path / "merged"), device="cpu").encode(TEXTS), before, atol=1e-5)
+    np.testing.assert_allclose(
+        SentenceTransformer(str(tmp_path / "merged"), device="cpu").encode(TEXTS), before, atol=1e-5
+    )
     assert np.abs(before - tiny().encode(TEXTS)).max() > 1e-3
 
 
@@ -168,7 +187,9 @@ def test_names_under_the_roots_are_found(tiny_folder: Path, monkeypatch: pytest.
     assert load("tiny", device="cpu").get_embedding_dimension() == 32
 
 
-def test_an_interrupted_save_leaves_the_old_model(tiny: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_save_leaves_the_old_model(
+    tiny: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     encoder = tiny()
     save_encoder(encoder, tmp_path / "model", facts={"round": 1})
 

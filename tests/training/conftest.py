@@ -19,7 +19,9 @@ from mirrormask.views import Vocabulary
 def method(tiny: Callable[..., Any]) -> Callable[..., Method]:
     """Return a builder of methods over a fresh tiny encoder: ``method("simcse-unsup", chunk=8)``."""
 
-    def build(name: str = "simcse-unsup", *, dropout: bool = True, chunk: int | None = None, **parameters: Any) -> Method:
+    def build(
+        name: str = "simcse-unsup", *, dropout: bool = True, chunk: int | None = None, **parameters: Any
+    ) -> Method:
         encoder = tiny(pooling="mean")
         for layer in encoder.modules():
             if isinstance(layer, nn.Dropout) and not dropout:
@@ -48,4 +50,6 @@ def batch_of(tiny: Callable[..., Any]) -> Callable[..., Batch]:
 @pytest.fixture
 def mixed(sentences: list[str]) -> list[str]:
     """Texts of very different lengths."""
-    return [" ".join(text.split()[: 1 + i % 9]) for i, text in enumerate(sentences[:40])] + [sentences[0] + " " + sentences[1]]
+    return [" ".join(text.split()[: 1 + i % 9]) for i, text in enumerate(sentences[:40])] + [
+        sentences[0] + " " + sentences[1]
+    ]

@@ -96,13 +96,18 @@ def test_a_stopped_run_resumes_to_the_bit(
     assert result.steps == 9
     assert_identical(states(whole), states(resumed))
     clean = [
-        [{k: v for k, v in json.loads(line).items() if k != "steps_per_second"} for line in file.read_text().splitlines()]
+        [
+            {k: v for k, v in json.loads(line).items() if k != "steps_per_second"}
+            for line in file.read_text().splitlines()
+        ]
         for file in (tmp_path / "whole" / "metrics.jsonl", tmp_path / "stopped" / "metrics.jsonl")
     ]
     assert clean[0] == clean[1]
 
 
-def test_same_seed_same_result_other_seed_other_result(method: Callable[..., Method], source: Given, tmp_path: Path) -> None:
+def test_same_seed_same_result_other_seed_other_result(
+    method: Callable[..., Method], source: Given, tmp_path: Path
+) -> None:
     from mirrormask.core.seeding import Seeds
 
     found = []
@@ -130,7 +135,9 @@ def test_the_best_checkpoint_is_kept(method: Callable[..., Method], source: Give
     assert not trained.training
 
 
-def test_the_average_is_what_is_evaluated_and_kept(method: Callable[..., Method], source: Given, tmp_path: Path) -> None:
+def test_the_average_is_what_is_evaluated_and_kept(
+    method: Callable[..., Method], source: Given, tmp_path: Path
+) -> None:
     trained, plain = method(), method()
     raw: list[Tensor] = [next(plain.parameters()).detach().clone()]
 
@@ -230,7 +237,9 @@ def test_a_full_disk_keeps_the_old_checkpoint(
 
 
 @pytest.mark.parametrize("damage", ["weights.safetensors", "optimizer.safetensors", "state.json"])
-def test_a_half_written_checkpoint_is_said_so(method: Callable[..., Method], source: Given, tmp_path: Path, damage: str) -> None:
+def test_a_half_written_checkpoint_is_said_so(
+    method: Callable[..., Method], source: Given, tmp_path: Path, damage: str
+) -> None:
     class Stop(Reporter):
         def step(self, step: int, metrics: dict[str, float]) -> None:
             if step == 3:
@@ -254,7 +263,13 @@ def test_a_checkpoint_of_another_run_is_refused(method: Callable[..., Method], s
     with pytest.raises(KeyError):
         fit(method(), source, Settings(steps=6, checkpoint_every=2, **SHORT), tmp_path, reporter=Stop())
     with pytest.raises(TrainingError, match="belongs to another run.*learning_rate"):
-        fit(method(), source, Settings(steps=6, checkpoint_every=2, **{**SHORT, "learning_rate": 1e-4}), tmp_path, resume=True)
+        fit(
+            method(),
+            source,
+            Settings(steps=6, checkpoint_every=2, **{**SHORT, "learning_rate": 1e-4}),
+            tmp_path,
+            resume=True,
+        )
 
 
 def test_one_row_has_nothing_to_push_away_from(method: Callable[..., Method], batch_of: Callable[..., Batch]) -> None:

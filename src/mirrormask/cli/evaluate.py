@@ -16,7 +16,7 @@ def evaluate(
         None,
         "--data",
         "-d",
-        help="Your own file: scored pairs (sentence1, sentence2, score), queries (query, document) or labelled texts "
+        help="Your own file: scored pairs (sentence1, sentence2, score), queries (query, document) or labeled texts "
         "(text, label).",
     ),
     kind: str = typer.Option(

@@ -14,6 +14,7 @@ from mirrormask.experiments.recipe import Recipe
 def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
     """Run the recipe and print its result."""
     from mirrormask.experiments.runner import run_recipe
+    from mirrormask.training.gather import world
     from mirrormask.training.loop import Interrupted
 
     reporter = reporter_for(output)
@@ -34,7 +35,8 @@ def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
         opens = "mirrormask.load" if ours else "SentenceTransformer"
         output.line(f'Open it with {opens}("{done.model}"), or measure it: mirrormask evaluate {shlex.quote(str(out))}')
 
-    output.result({"out": str(out), "model": str(done.model), **done.record}, show)
+    if world()[0] == 0:
+        output.result({"out": str(out), "model": str(done.model), **done.record}, show)
 
 
 def resume_command() -> str:

@@ -10,7 +10,7 @@ Number = TypeVar("Number", int, float)
 
 
 class MirrormaskError(Exception):
-    """Anything the user can put right. The message is one sentence that says how; the CLI prints it without a traceback."""
+    """Anything the user can put right; the message says how, and the CLI prints it without a traceback."""
 
     exit_code = 2
 

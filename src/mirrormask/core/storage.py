@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,10 +109,10 @@ def read_json(path: Path | str) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def append_json(path: Path | str, row: dict[str, Any]) -> None:
-    """Append one line of JSON."""
+def append_json(path: Path | str, rows: Sequence[dict[str, Any]]) -> None:
+    """Append a line of JSON for each row."""
     with Path(path).open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def _explained(error: BaseException, path: Path) -> BaseException:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids
+from mirrormask.core.encoding import Encoder, plain_copy
 from mirrormask.core.errors import DataError, at_least
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.data.corpus_folder import Corpus, column_path
-from mirrormask.core.encoding import Encoder, plain_copy
 from mirrormask.data.store import RaggedReader, RaggedWriter
 from mirrormask.data.vocabulary import word_starts
 

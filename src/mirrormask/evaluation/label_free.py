@@ -19,7 +19,7 @@ from mirrormask.training.loop import Score
 
 NAME = "held-out loss"
 EXPLANATION = (
-    "No dev set was given: checkpoints are chosen without labels, by the method's own loss on texts that were set aside."
+    "No dev set was given: checkpoints are chosen without labels, by the method's own loss on texts set aside."
 )
 
 
@@ -37,7 +37,7 @@ class HeldOutLoss:
 
     @torch.no_grad()
     def __call__(self) -> Score:
-        """Return minus the mean loss over the held-out batches."""
+        """Return minus the mean loss over the held-out batches, to two digits: smaller differences are chance."""
         device = next(self.method.parameters()).device
         was_training = self.method.training
         self.method.train()  # two dropout views are one and the same without dropout
@@ -51,4 +51,4 @@ class HeldOutLoss:
         finally:
             self.method.train(was_training)
         loss = sum(losses) / len(losses)
-        return Score(-loss, {"held_out_loss": loss})
+        return Score(-round(loss, 2), {"held_out_loss": loss})

@@ -88,7 +88,7 @@ class Recipe:
     method: PartSpec = PartSpec(DEFAULT_METHOD)
     pairing: PartSpec = PartSpec()
     training: Mapping[str, Any] = field(default_factory=dict)
-    seeds: Seeds = Seeds()
+    seeds: Seeds = field(default_factory=Seeds)
     expect: Mapping[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import dataclasses
 import platform
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -81,7 +80,9 @@ def run_recipe(
         reporter: is told how it goes.
     """
     out = Path(out)
-    reporter = reporter or Reporter()
+    PartialState()  # joins the other processes, where there are some, before anything asks how many there are
+    rank, processes = world()
+    reporter = (reporter if rank == 0 else None) or Reporter()
     finished = open_folder(out, resume=resume)
     if finished is not None:
         reporter.say(f"{out} is finished already; its encoder is in {out / MODEL}.")
@@ -119,11 +120,11 @@ def run_recipe(
             evaluate=selection.score,
             reporter=reporter,
             resume=resume,
-            plan={"recipe": recipe.record(), "corpus": method_text.corpus.fingerprint, "world": world()[1]},
+            plan={"recipe": recipe.record(), "corpus": method_text.corpus.fingerprint, "processes": processes},
         )
     restore(encoder)
     record = _record(recipe, composition, settings, pooling, method_text, selection, result, encoder)
-    if world()[0] == 0:
+    if rank == 0:
         save_encoder(encoder, out / MODEL, facts=_facts(recipe, result, selection))
         write_json(out / RECORD, record)
         for leftover in (CHECKPOINT, "best", WORK):
@@ -167,15 +168,16 @@ class _Text:
         reporter.say(f"{self.corpus.report}.")
         keep = self.pairing.max_tokens_needed(settings.max_length - len(frame))
         drawn = settings.steps * settings.batch_size * settings.accumulation
-        if settings.steps and drawn < len(self.corpus):  # a run that sees a part of the text tokenizes only that part
+        if settings.steps and 10 * drawn < len(self.corpus):  # a run that sees a small part tokenizes only that part
             self.tokens: Tokenized = LazyTokens(self.corpus, tokenizer, max_tokens=keep)
         else:
             self.tokens = build_tokens(self.corpus, tokenizer, _own(folder / "tokens"), max_tokens=keep)
         examples = self.pairing.index(self.corpus, self.tokens, _own(folder / "pairs"))
         aside = 0 if data.dev else min(HELD_OUT, len(examples) // 10)
+        aside = aside if aside >= FEWEST_ASIDE else 0
         rest = Rest(examples, aside, derive(recipe.seeds.data, "held-out"))
         self.held_out = None
-        if aside >= FEWEST_ASIDE:
+        if aside:
             shape = {"batch_size": min(HELD_OUT_BATCH, aside), "max_length": settings.max_length}
             self.held_out = Batches(rest.aside(), frame, **shape, seed=recipe.seeds.data, drop_last=True)
         self.batches = Batches(
@@ -263,7 +265,9 @@ def _announce(
     batch = text.batches.at(0, rank=rank, world=size)
     passes = composition.stabilizer.passes * settings.accumulation
     expected = estimate(method, batch, total, precision, passes=passes)
-    truncated = f"; {text.tokens.truncated:,} texts cut at {text.tokens.max_tokens} tokens" if text.tokens.truncated else ""
+    truncated = (
+        f"; {text.tokens.truncated:,} texts cut at {text.tokens.max_tokens} tokens" if text.tokens.truncated else ""
+    )
     reporter.say(f"{total:,} steps of {settings.batch_size} over {len(text.batches.examples):,} pairs{truncated}.")
     reporter.say(f"This will take {expected}.")
 
@@ -327,6 +331,3 @@ def _installed() -> bool:
     except metadata.PackageNotFoundError:
         return False
     return True
-
-
-Evaluate = Callable[[], Score]

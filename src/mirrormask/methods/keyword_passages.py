@@ -29,5 +29,12 @@ def keyword_passages(temperature: float = 0.05, both_directions: bool = True) ->
         pairing=("keywords", {}),
         pooling="mean",
         # chosen on held-out docstrings: docs/results/quickstart.md
-        training={"batch_size": 64, "learning_rate": 1e-4, "steps": 250, "warmup": 0.1, "max_length": 32},
+        training={
+            "batch_size": 64,
+            "learning_rate": 1e-4,
+            "steps": 250,
+            "warmup": 0.1,
+            "max_length": 32,
+            "average": 0.99,
+        },
     )

@@ -39,7 +39,9 @@ def tokenize(encoder: Any, texts: Sequence[str], *, max_length: int | None = Non
     return Tokens.of([frame.around(row, limit) for row in rows])
 
 
-def encode_tokens(encoder: Any, tokens: Tokens, *, precision: str = "auto", progress: Progress | None = None) -> NDArray[np.float32]:
+def encode_tokens(
+    encoder: Any, tokens: Tokens, *, precision: str = "auto", progress: Progress | None = None
+) -> NDArray[np.float32]:
     """Return the sentence vectors (n, d) of tokenized rows, in their order."""
     device = encoder.device
     chosen = best_precision(device, precision)

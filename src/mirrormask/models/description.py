@@ -32,9 +32,15 @@ def describe_model(name: str) -> dict[str, Any]:
         "longest_text": f"{encoder.max_seq_length} tokens",
         "pooling": pooling + ("" if sentence_encoder else " (the default: nothing was saved with the model)"),
         "lm_head": "kept" if masked else "none",
-        "opens_with": f'SentenceTransformer("{folder}")' if sentence_encoder and plain else f'mirrormask.load("{name}")',
+        "opens_with": f'SentenceTransformer("{folder}")'
+        if sentence_encoder and plain
+        else f'mirrormask.load("{name}")',
         "made_by": facts_of(folder) if sentence_encoder else {},
-        **{k: v for k, v in facts_of(folder).items() if k not in {"pooling", "lm_head"} and not isinstance(v, (dict, list))},
+        **{
+            k: v
+            for k, v in facts_of(folder).items()
+            if k not in {"pooling", "lm_head"} and not isinstance(v, (dict, list))
+        },
     }
 
 

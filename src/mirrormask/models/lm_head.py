@@ -21,7 +21,7 @@ def copy_head(source: str, out: Path) -> bool:
         shutil.copyfile(Path(source) / HEAD, out / HEAD)
         return True
     architectures = _config(source).architectures or []
-    if not any(name.endswith("ForMaskedLM") or name.endswith("ForPreTraining") for name in architectures):
+    if not any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in architectures):
         return False
     try:
         model, info = _auto_model().from_pretrained(source, dtype="float32", output_loading_info=True)

@@ -27,7 +27,7 @@ def add(encoder: Any, *, rank: int, alpha: float | None = None) -> None:
 
 def merge(encoder: Any) -> None:
     """Merge the adapters, if there are any, into the weights."""
-    model = getattr(encoder[0], "model", None)
+    model: Any = getattr(encoder[0], "model", None)
     if hasattr(model, "merge_and_unload"):
         encoder[0].model = model.merge_and_unload()
 

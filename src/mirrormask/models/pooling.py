@@ -33,7 +33,7 @@ def _pool(transformer: Transformer, mode: str) -> Pooling:
 
 
 def _layers(transformer: Transformer, first: int, weights: list[float]) -> tuple[nn.Module, ...]:
-    """Return a fixed weighted mean over the layers from `first` on (0 is the embedding output), then the masked mean."""
+    """Return a fixed weighted mean over the layers from `first` on (0: the embedding output), then the masked mean."""
     transformer.model.config.output_hidden_states = True
     count = transformer.model.config.num_hidden_layers
     fixed = nn.Parameter(torch.tensor(weights), requires_grad=False)

@@ -7,7 +7,7 @@ a_t = decay * a_(t-1) + (1 - decay) * w_t, starting from the weights before trai
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -62,6 +62,6 @@ class Average:
 
 
 @torch.no_grad()
-def _copy(source: list[Tensor], target: list[Tensor]) -> None:
+def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
     for value, place in zip(source, target, strict=True):
         place.copy_(value)

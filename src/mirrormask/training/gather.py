@@ -10,7 +10,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-
 _alone = False
 
 
@@ -44,7 +43,7 @@ def gather_rows(rows: Tensor) -> Tensor:
     own = torch.tensor([len(rows)], device=rows.device)
     counts = [torch.zeros_like(own) for _ in range(size)]
     dist.all_gather(counts, own)
-    gathered: Tensor = _GatherRows.apply(rows, [int(c) for c in counts])
+    gathered: Tensor = _GatherRows.apply(rows, [int(c) for c in counts])  # type: ignore[no-untyped-call]
     return gathered
 
 

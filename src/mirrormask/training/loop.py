@@ -139,6 +139,8 @@ def fit(
     average = Average(model, settings.average)
     progress = load_checkpoint(recovered(folder / CHECKPOINT), model, optimizer, average, plan) if resume else None
     progress = progress or Progress(plan=plan)
+    observe: Callable[[], None] | None = getattr(model, "observe", None)
+    open_weights = [p for p in model.parameters() if p.requires_grad]
     wrapped, prepared = accelerator.prepare(model, optimizer)
     if settings.trackers:
         accelerator.init_trackers("mirrormask", config={k: str(v) for k, v in plan.items()})
@@ -168,10 +170,10 @@ def fit(
                 parameters["lr"] = settings.learning_rate * share
             closure = _closure(wrapped, optimizer, group, accelerator, settings, step)
             loss = stabilizer.step(closure, model)
-            norm = _update(accelerator, optimizer, prepared, model, settings.clip)
+            norm = _update(accelerator, optimizer, prepared, open_weights, settings.clip)
             average.update()
-            if hasattr(model, "observe"):
-                model.observe()
+            if observe is not None:
+                observe()
             done = step + 1
             losses.add(step, loss, norm)
             progress.step = done
@@ -222,7 +224,9 @@ def _accelerator(settings: Settings, folder: Path) -> tuple[Accelerator, Precisi
     trackers = list(settings.trackers) or None
     check_trackers(settings.trackers)
     AcceleratorState._reset_state()  # one process may run several recipes, each with its own precision
-    return Accelerator(mixed_precision=mixed, log_with=trackers, project_dir=str(folder) if trackers else None), precision
+    return Accelerator(
+        mixed_precision=mixed, log_with=trackers, project_dir=str(folder) if trackers else None
+    ), precision
 
 
 def check_trackers(names: tuple[str, ...]) -> None:
@@ -263,12 +267,13 @@ def _closure(
     return run
 
 
-def _update(accelerator: Accelerator, optimizer: Any, prepared: Any, model: nn.Module, clip: float) -> Tensor:
+def _update(
+    accelerator: Accelerator, optimizer: Any, prepared: Any, open_weights: list[nn.Parameter], clip: float
+) -> Tensor:
     """Clip after the last pass, then update, unless the gradient is no number: the weights stay good."""
-    parameters = [p for p in model.parameters() if p.grad is not None]
     if accelerator.scaler is not None:
         accelerator.unscale_gradients(prepared)
-    norm = torch.nn.utils.clip_grad_norm_(parameters, clip or float("inf"))
+    norm = torch.nn.utils.clip_grad_norm_(open_weights, clip or float("inf"))
     if accelerator.scaler is None and optimizer.defaults.get("fused"):
         optimizer.found_inf = (~torch.isfinite(norm)).float()  # read by the fused kernels, without waiting for the GPU
         optimizer.grad_scale = None
@@ -318,9 +323,8 @@ def _report(
 ) -> None:
     if not accelerator.is_main_process:
         return
+    append_json(folder / METRICS, [{**row, "learning_rate": rate} for row in rows])
     for row in rows:
-        row["learning_rate"] = rate
-        append_json(folder / METRICS, row)
         reporter.step(int(row["step"]), row)
         if accelerator.trackers:
             accelerator.log(row, step=int(row["step"]))
@@ -350,7 +354,7 @@ def _evaluate(
     else:
         progress.stale += 1
     if accelerator.is_main_process:
-        append_json(folder / METRICS, {"evaluation": True, **row})
+        append_json(folder / METRICS, [{"evaluation": True, **row}])
         reporter.evaluated(progress.step, score, best)
         if accelerator.trackers:
             accelerator.log({f"evaluation/{k}": v for k, v in row.items() if k != "step"}, step=progress.step)

@@ -1,4 +1,4 @@
-"""A method: the parts that turn a batch into a loss. Views make vectors, a source adds negatives, an objective scores."""
+"""A method: what turns a batch into a loss. Views make vectors, a source adds negatives, an objective scores."""
 
 from __future__ import annotations
 
@@ -127,7 +127,8 @@ class Method(nn.Module):
     def _vectors(self, batch: Batch, rng: np.random.Generator) -> list[Tensor]:
         """Return one (n, d) per role: anchor, positive, hard negatives; rows that may share a forward do."""
         columns = batch.columns if len(batch.columns) > 1 else (batch.columns[0], batch.columns[0])
-        roles = [(self.views[0], columns[0])] + [(self.views[1], column) for column in columns[1:]]
+        views: list[Any] = list(self.views)
+        roles = [(views[0], columns[0])] + [(views[1], column) for column in columns[1:]]
         groups: dict[str, list[int]] = {}
         for place, (view, _) in enumerate(roles):
             if place and view.shares_forward and len(batch.columns) == 1:
@@ -138,7 +139,7 @@ class Method(nn.Module):
             view = roles[places[0]][0]
             rows = [roles[p][0].rewrite(roles[p][1], rng, self.vocabulary) for p in places]
             found = self._encode(view, sum(rows[1:], rows[0]))
-            for place, part in zip(places, found.split(len(batch)), strict=True):
+            for place, part in zip(places, torch.split(found, len(batch)), strict=True):
                 vectors[place] = part
         raw = [vectors[0] if v is None else v for v in vectors]
         return [view.output(v) for (view, _), v in zip(roles, raw, strict=True)]

@@ -36,8 +36,9 @@ class QuickDropout(nn.Dropout):
 
 @contextlib.contextmanager
 def quickened(model: nn.Module) -> Iterator[None]:
-    """Use `QuickDropout` for every dropout layer of the model inside the block."""
-    layers = [layer for layer in model.modules() if type(layer) is nn.Dropout]
+    """Use `QuickDropout` for every dropout layer of a model on a CPU inside the block."""
+    on_cpu = all(parameter.device.type == "cpu" for parameter in model.parameters())
+    layers = [layer for layer in model.modules() if type(layer) is nn.Dropout and on_cpu]
     for layer in layers:
         layer.__class__ = QuickDropout
     try:

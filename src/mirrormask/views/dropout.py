@@ -22,7 +22,7 @@ class Dropout(View):
     Args:
         rate: a rate for all dropout layers instead of the model's own.
 
-    Relations: two of these are SimCSE's views and run as one forward; `word-deletion` also changes the text.
+    Relations: two of these are SimCSE's views and run as one forward.
 
     Example:
         >>> Dropout(rate=0.2).rate
