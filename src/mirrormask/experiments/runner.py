@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate import PartialState
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
