@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from transformers import get_cosine_schedule_with_warmup
+
+from mirrormask.training.optimizer import adamw, rate_at
+
+
+def test_cosine_equals_transformers() -> None:
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule = get_cosine_schedule_with_warmup(optimizer, 0, 12)
+    for step in range(12):
+        assert rate_at(step, 12, schedule="cosine", warmup=0.0) == pytest.approx(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
+@pytest.mark.parametrize("warmup", [0.0, 0.1, 0.5, 0.99])
+def test_rates_stay_in_bounds_rise_then_fall(schedule: str, warmup: float) -> None:
+    rates = [rate_at(step, 50, schedule=schedule, warmup=warmup) for step in range(50)]
+    assert all(0 < rate <= 1 for rate in rates)
+    assert max(rates) == 1.0
+    top = rates.index(1.0)
+    assert rates[: top + 1] == sorted(rates[: top + 1])
+    assert rates[top:] == sorted(rates[top:], reverse=True)
+
+
+def test_adamw_is_pytorchs() -> None:
+    """Two groups, PyTorch's own betas and epsilon: the same updates as AdamW by hand."""
+    torch.manual_seed(0)
+    ours, theirs = nn.Linear(4, 3), nn.Linear(4, 3)
+    theirs.load_state_dict(ours.state_dict())
+    groups = [{"params": [theirs.weight], "weight_decay": 0.1}, {"params": [theirs.bias], "weight_decay": 0.0}]
+    pair = [(ours, adamw(ours, learning_rate=0.01, weight_decay=0.1)), (theirs, torch.optim.AdamW(groups, lr=0.01))]
+    data = torch.randn(8, 4)
+    for model, optimizer in pair:
+        for _ in range(5):
+            optimizer.zero_grad()
+            model(data).square().mean().backward()
+            optimizer.step()
+    torch.testing.assert_close(ours.weight, theirs.weight)
+    torch.testing.assert_close(ours.bias, theirs.bias)
+
+
+def test_closed_weights_stay_out() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    for parameter in model[0].parameters():
+        parameter.requires_grad_(False)
+    optimizer = adamw(model, learning_rate=1.0, weight_decay=0.0)
+    assert sum(len(group["params"]) for group in optimizer.param_groups) == 2
