@@ -42,11 +42,25 @@ class Tokens:
         return np.fromiter((len(row) for row in self.rows), dtype=np.int64, count=len(self.rows))
 
     def padded(
-        self, pad_id: int, index: Sequence[int] | NDArray[np.int64], *, multiple_of: int = 1
+        self,
+        pad_id: int,
+        index: Sequence[int] | NDArray[np.int64],
+        *,
+        multiple_of: int = 1,
+        at_most: int | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Return ids and mask (len(index), longest row rounded up) of the chosen rows."""
+        """Return ids and mask (len(index), width) of the chosen rows.
+
+        Args:
+            pad_id: what to pad with.
+            index: the rows.
+            multiple_of: the longest row's length is rounded up to a multiple of this.
+            at_most: the widest a model takes; rounding stops there.
+        """
         longest = max(len(self.rows[i]) for i in index)
         width = -(-longest // multiple_of) * multiple_of
+        if at_most is not None:
+            width = max(longest, min(width, at_most))
         ids = np.full((len(index), width), pad_id, dtype=np.int64)
         mask = np.zeros((len(index), width), dtype=np.int64)
         for place, i in enumerate(index):

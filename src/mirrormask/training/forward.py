@@ -21,6 +21,12 @@ from mirrormask.core.shards import length_shards
 
 Embed = Callable[[Tensor, Tensor], Tensor]
 
+CPU_ROWS, CPU_WIDTHS = 32, 4
+"""Rows of a shard on a CPU, and what its width is a multiple of.
+
+So many rows keep activations in its cache, and few different shapes spare it from planning matrix products anew.
+"""
+
 
 def shards_for(
     tokens: Tokens, device: torch.device, chunk: int | None, *, whole: bool = False
@@ -37,7 +43,9 @@ def shards_for(
         return length_shards(tokens.lengths, 1 << 40, max_rows=chunk, tolerance=1e9)
     if device.type == "cuda":
         return length_shards(tokens.lengths, 131_072, max_rows=chunk, tolerance=1.0)
-    return length_shards(tokens.lengths, 1_024, max_rows=chunk, tolerance=0.3)
+    order = np.argsort(-tokens.lengths, kind="stable").astype(np.int64)
+    rows = min(CPU_ROWS, chunk or CPU_ROWS)
+    return np.array_split(order, -(-len(order) // rows))
 
 
 def encode(
@@ -64,7 +72,8 @@ def encode(
         within: the context the forwards run in.
     """
     device = next(encoder.parameters()).device
-    shards = shards_for(tokens, device, chunk, whole=pad_to > 1)
+    pad_to = max(pad_to, CPU_WIDTHS) if device.type == "cpu" else pad_to
+    shards = shards_for(tokens, device, chunk, whole=pad_to > CPU_WIDTHS)
 
     def run(ids: Tensor, mask: Tensor) -> Tensor:
         with _embedding_hook(encoder, embed, mask):
@@ -76,7 +85,7 @@ def encode(
         for shard in shards:
             ids, mask = (
                 t.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else t
-                for t in tokens.padded(pad_id, shard, multiple_of=pad_to)
+                for t in tokens.padded(pad_id, shard, multiple_of=pad_to, at_most=encoder.max_seq_length)
             )
             if chunk is not None and torch.is_grad_enabled():
                 found.append(checkpoint(run, ids, mask, use_reentrant=False, preserve_rng_state=True))
