@@ -39,7 +39,7 @@ def scored(tiny: Callable[..., Any], sentences: list[str]) -> tuple[Method, Held
 
 
 def test_the_same_weights_get_the_same_score(scored: tuple[Method, HeldOutLoss]) -> None:
-    method, score = scored
+    _, score = scored
     found = []
     for seed in (1, 2):
         torch.manual_seed(seed)

@@ -62,7 +62,10 @@ def test_a_failure_half_way_leaves_the_old_file(
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [({"out": Path("v.csv")}, r"\.npy or \.parquet\. Got --out v\.csv"), ({"precision": "half"}, "'precision' of encoding")],
+    [
+        ({"out": Path("v.csv")}, r"\.npy or \.parquet\. Got --out v\.csv"),
+        ({"precision": "half"}, "'precision' of encoding"),
+    ],
 )
 def test_what_cannot_be_is_said_before_the_model_is_read(tmp_path: Path, options: dict[str, Any], says: str) -> None:
     with pytest.raises(MirrormaskError, match=says):

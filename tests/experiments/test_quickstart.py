@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,25 +13,28 @@ from mirrormask.core.errors import MirrormaskError
 from mirrormask.experiments.quickstart import QUESTIONS, Quickstart, quickstart
 from mirrormask.models.encoder import load
 
-VERBS = {"paint": "Paints", "repair": "Repairs", "watch": "Watches", "carry": "Carries", "find": "Finds"}
+VERBS = ["paint", "repair", "watch", "carry", "find"]
 THINGS = ["boat", "clock", "letter", "street", "garden", "river", "storm", "bread", "cat", "child", "pilot", "baker"]
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A package of documented functions, written for this test."""
+    """A package of documented functions, written for this test, no two of them alike."""
     folder = tmp_path_factory.mktemp("site") / "handicraft"
     folder.mkdir()
-    for verb, (does, thing) in itertools.product(VERBS, zip(VERBS.values(), THINGS, strict=False)):
-        (folder / f"{verb}_{thing}.py").write_text(
-            "\n\n".join(
-                f'def {verb}_{thing}_{other}(value):\n    """{does} the {thing} near the {other} before sunrise.\n\n'
-                f"    The {other} stays in the garden while the {thing} waits near the river every winter.\n"
-                f'    Without a word the old {other} forgets the {thing} after the storm.\n    """\n    return value'
-                for other in THINGS
-                if other != thing
-            )
-        )
+    chance = random.Random(0)
+    words = ["".join(chance.choices("aeioubdglmnrst", k=chance.randint(3, 8))) for _ in range(2_000)]
+
+    def sentence(*first: str) -> str:
+        return " ".join([*first, *chance.choices(words, k=9)]).capitalize() + "."
+
+    for verb, thing in itertools.product(VERBS, THINGS):
+        functions = [
+            f'def {verb}_{thing}_{other}(value):\n    """{sentence(verb, "the", thing, "and", other)}\n\n'
+            f'    {sentence()} {sentence()}\n    """\n    return value'
+            for other in chance.sample(THINGS, 5)
+        ]
+        (folder / f"{verb}_{thing}.py").write_text("\n\n\n".join(functions))
     return folder.parent
 
 
@@ -49,9 +53,7 @@ def test_it_leaves_an_encoder_a_report_and_answers(done: Quickstart) -> None:
     for before, after in done.answers.values():
         assert before.function.startswith("handicraft.")
         assert after.summary
-    before, after = done.gain()
-    assert 0 <= before <= 1
-    assert 0 <= after <= 1
+    assert all(0 <= score <= 1 for score in done.gain())
     told = done.to_dict()
     assert json.loads(json.dumps(told))["sentences"] == done.sentences > 100
     assert told["run"]["result"]["steps"] == 6

@@ -45,7 +45,9 @@ def test_values_of_overrides(text: str, value: Any) -> None:
 
 
 def test_an_override_finds_its_table() -> None:
-    tables = apply_overrides({}, ["steps=1", "seed=2", "corpus=x", "pooling=max", "temperature=0.1", "pairing.name=self"])
+    tables = apply_overrides(
+        {}, ["steps=1", "seed=2", "corpus=x", "pooling=max", "temperature=0.1", "pairing.name=self"]
+    )
     assert tables == {
         "training": {"steps": 1, "seed": 2},
         "data": {"corpus": "x"},

@@ -70,6 +70,8 @@ def test_killed_twice_and_resumed_is_bit_identical(
     assert cli(*arguments(killed), "--resume", "--quiet").code == 0
     assert cli(*arguments(whole), "--quiet").code == 0
     assert weights(killed) == weights(whole)
+    kept = json.loads((whole / "run.json").read_text())["result"]["best_step"]
+    assert kept > 0, "the weights before training would be the same in any case"
     assert {path.name for path in killed.iterdir()} == {"model", "run.json", "metrics.jsonl"}, "nothing is left behind"
     histories = [json.loads((out / "run.json").read_text())["result"]["history"] for out in (whole, killed)]
     assert histories[0] == histories[1]

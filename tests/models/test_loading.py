@@ -33,7 +33,12 @@ def test_the_hub_is_asked_once_and_only_for_its_names(
 ) -> None:
     calls = []
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
-    monkeypatch.setattr(loading, "_hub_answers", lambda: calls.append(1) or answers)
+
+    def ask() -> bool:
+        calls.append(1)
+        return answers
+
+    monkeypatch.setattr(loading, "_hub_answers", ask)
     with pytest.raises(KeyError), cache_if_offline(str(tmp_path) if local else "owner/name"):
         assert inside == constants.HF_HUB_OFFLINE
         raise KeyError
