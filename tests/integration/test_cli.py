@@ -223,3 +223,11 @@ def test_dev_pairs_choose_the_checkpoint(
     best = max(history, key=lambda row: row["score"])
     assert (found["result"]["best_step"], found["result"]["best_score"]) == (best["step"], best["score"])
     assert "spearman" in found["selection"]["by"]
+
+
+def test_numbers_that_json_cannot_write_become_null(capsys: pytest.CaptureFixture[str]) -> None:
+    from mirrormask.cli.output import Output
+
+    content = {"a": float("nan"), "b": [1.5, float("inf")], "c": ({"d": -float("inf")},), "e": Path("x")}
+    Output(as_json=True).result(content, lambda: None)
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [1.5, None], "c": [{"d": None}], "e": "x"}
