@@ -44,7 +44,7 @@ __all__ = ["HELD_OUT", "RECORD", "Reporter", "RunResult", "Score", "open_folder"
 
 RECORD, MODEL, WORK = "run.json", "model", "work"
 
-HELD_OUT, HELD_OUT_BATCH, FEWEST_ASIDE = 1_024, 256, 32
+HELD_OUT, HELD_OUT_BATCH, FEWEST_ASIDE = 512, 256, 32
 """Examples set aside for choosing a checkpoint without labels, in batches of so many, and the fewest that tell."""
 
 
