@@ -74,10 +74,10 @@ class Quickstart:
 
     def gain(self) -> tuple[float, float]:
         """Return MRR@10 before and after, as shares of 1."""
-        assert_own = self.evaluation.own
-        if assert_own is None:
+        own = self.evaluation.own
+        if own is None:
             return float("nan"), float("nan")
-        scores = [assert_own.comparison.score("mrr_at_10_percent", i).value / 100 for i in (0, 1)]
+        scores = [own.comparison.score("mrr_at_10_percent", i).value / 100 for i in (0, 1)]
         return scores[0], scores[1]
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,6 +87,7 @@ class Quickstart:
             "model": str(self.model),
             "report": str(self.page),
             "sentences": self.sentences,
+            "mrr_at_10": dict(zip(("before", "after"), self.gain(), strict=True)),
             "evaluation": self.evaluation.to_dict(),
             "answers": {
                 question: {when: vars(answer) for when, answer in zip(("before", "after"), pair, strict=True)}
