@@ -29,6 +29,7 @@ def quickstart(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from mirrormask.experiments.quickstart import quickstart as start
+    from mirrormask.experiments.quickstart import shown
     from mirrormask.training.loop import Interrupted
 
     output = Output(as_json=as_json, quiet=quiet)
@@ -68,7 +69,7 @@ def quickstart(
         for question, pair in found.answers.items():
             output.line(f"{question}?", style="bold")
             for when, answer in zip(("before", "after"), pair, strict=True):
-                output.line(f"  {when:<7}{answer.function}: {answer.summary[:90]}")
+                output.line(f"  {when:<7}{shown(answer)}")
         before, after = found.gain()
         gain = f" ({after / before - 1:+.0%})" if before else ""
         output.line(f"\nMRR@10 {before:.3f} → {after:.3f}{gain}", style="bold green")

@@ -156,6 +156,13 @@ def quickstart(
     return result
 
 
+def shown(answer: Answer, longest: int = 90) -> str:
+    """Return an answer on one line: the function, its package, and the beginning of its docstring."""
+    package, _, name = answer.function.partition(".")
+    line = f"{name.rpartition('.')[2] or package} ({package}): {answer.summary}"
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+
+
 def _pool(found: Any, held: HeldOut, seed: int) -> list[Docstring]:
     """Return the functions to search: the held-out ones and some of the others, one per summary."""
     others = [d for d in found if d.kind == "function" and not d.name.startswith("_") and len(d.summary.split()) >= 4]
@@ -181,14 +188,14 @@ def _page(result: Quickstart, searched: int) -> str:
     report = result.evaluation
     before, after = result.gain()
     rows = [
-        (question, when, answer.function, answer.summary)
+        (question, when, shown(answer))
         for question, pair in result.answers.items()
         for when, answer in zip(("before", "after"), pair, strict=True)
     ]
     examples = Section(
         "Three questions",
         (f"The nearest of {searched:,} functions, by the model before and after training.",),
-        (Table("", ("question", "model", "function", "its docstring"), tuple(rows), texts=(1, 2, 3)),),
+        (Table("", ("question", "model", "nearest function"), tuple(rows), texts=(1, 2)),),
     )
     sections = [examples]
     if report.own is not None:
