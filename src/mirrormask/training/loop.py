@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any, Protocol
 
 import torch
@@ -32,6 +30,8 @@ from mirrormask.stabilizers import Stabilizer
 from mirrormask.stabilizers.plain import Plain
 from mirrormask.training.averaging import Average
 from mirrormask.training.checkpoint import Progress, load_checkpoint, load_weights, save_checkpoint, weights_of
+from mirrormask.training.interrupts import interrupts
+from mirrormask.training.losses import Losses
 from mirrormask.training.optimizer import adamw, rate_at
 from mirrormask.training.settings import Settings
 
@@ -154,12 +154,12 @@ def fit(
         accelerator.process_index,
         accelerator.num_processes,
     )
-    losses = _Losses()
+    losses = Losses()
     reporter.start(total, first, precision)
     with contextlib.ExitStack() as stack:
         stack.callback(reporter.stop)
         stack.callback(batches.close)  # type: ignore[attr-defined]
-        asked_to_stop = stack.enter_context(_interrupts())
+        asked_to_stop = stack.enter_context(interrupts())
         model.train()
         if evaluate is not None and first == 0 and not progress.history:
             _evaluate(evaluate, accelerator, model, average, progress, folder, reporter)
@@ -175,11 +175,11 @@ def fit(
             if observe is not None:
                 observe()
             done = step + 1
-            losses.add(step, loss, norm)
+            losses.add(done, loss, norm, share * settings.learning_rate)
             progress.step = done
             if accelerator.device.type == "cpu" or done % 10 == 0 or done == total:
                 rows, broken = losses.take()
-                _report(rows, accelerator, folder, reporter, share * settings.learning_rate)
+                _report(rows, accelerator, folder, reporter)
                 if broken is not None:
                     progress.step = broken.step - 1
                     if accelerator.is_main_process:
@@ -283,47 +283,10 @@ def _update(
     return norm
 
 
-@dataclass(frozen=True)
-class _Broken:
-    step: int
-    loss: float
-    norm: float
-
-
-class _Losses:
-    """Losses not yet read from the device, so that a GPU need not wait for the host at every step."""
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[int, Tensor, Tensor]] = []
-        self.since = time.monotonic()
-
-    def add(self, step: int, loss: Tensor, norm: Tensor) -> None:
-        self.waiting.append((step + 1, loss, norm.detach()))
-
-    def take(self) -> tuple[list[dict[str, float]], _Broken | None]:
-        """Return a row for each step since the last call, up to the first whose loss or gradient is no number."""
-        if not self.waiting:
-            return [], None
-        values = torch.stack([torch.stack([loss.float(), norm.float()]) for _, loss, norm in self.waiting]).tolist()
-        now = time.monotonic()
-        rate = len(self.waiting) / max(now - self.since, 1e-9)
-        self.since = now
-        rows: list[dict[str, float]] = []
-        steps = [step for step, _, _ in self.waiting]
-        self.waiting.clear()
-        for step, (loss, norm) in zip(steps, values, strict=True):
-            if not (abs(loss) < float("inf") and norm < float("inf")):  # false for NaN too
-                return rows, _Broken(step, loss, norm)
-            rows.append({"step": step, "loss": loss, "gradient_norm": norm, "steps_per_second": rate})
-        return rows, None
-
-
-def _report(
-    rows: list[dict[str, float]], accelerator: Accelerator, folder: Path, reporter: Reporter, rate: float
-) -> None:
+def _report(rows: list[dict[str, float]], accelerator: Accelerator, folder: Path, reporter: Reporter) -> None:
     if not accelerator.is_main_process:
         return
-    append_json(folder / METRICS, [{**row, "learning_rate": rate} for row in rows])
+    append_json(folder / METRICS, rows)
     for row in rows:
         reporter.step(int(row["step"]), row)
         if accelerator.trackers:
@@ -363,28 +326,6 @@ def _evaluate(
 
             with atomic_folder(folder / BEST) as out:
                 save_file(weights, out / "weights.safetensors")
-
-
-@contextlib.contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C and a polite kill end the step first; a second Ctrl-C ends at once."""
-    asked = False
-
-    def ask(signum: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-
-    before = {}
-    try:
-        for name in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(ValueError):  # not the main thread: leave signals alone
-                before[name] = signal.signal(name, ask)
-        yield lambda: asked
-    finally:
-        for name, old in before.items():
-            signal.signal(name, old)
 
 
 def _truncate_metrics(path: Path, step: int) -> None:
