@@ -20,6 +20,10 @@ def list_parts(
 
     def show() -> None:
         for name, parts in found.items():
+            if not parts:
+                output.line(f"{name}: none but the other rows of the batch")
+                output.line("")
+                continue
             output.table(
                 name,
                 ["name", "what it does", "parameters", "paper"],
