@@ -50,6 +50,6 @@ app.command("list")(parts.list_parts)
 
 def main() -> None:
     """Run the command line; the exit code says what happened."""
-    # threads that wait busily make training many times slower as soon as another program wants a core
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # threads that wait busily for long make training many times slower as soon as another program wants a core
+    os.environ.setdefault("GOMP_SPINCOUNT", "30000")
     sys.exit(run_safely(app))

@@ -15,7 +15,7 @@ from mirrormask.cli.tables import print_table
 def quickstart(
     out: Path = typer.Option(Path("mirrormask-quickstart"), "--out", "-o", help="Folder for encoder and report."),
     model: str = typer.Option("mini", "--model", "-m", help="Where to start."),
-    steps: int = typer.Option(0, "--steps", help="Updates.", show_default="as the method says"),
+    steps: int = typer.Option(180, "--steps", help="Updates; 180 take about two minutes on two CPU cores."),
     functions: int = typer.Option(2000, "--functions", help="Functions held out to measure with."),
     seed: int = typer.Option(42, "--seed", help="Same seed, same encoder."),
     resume: bool = typer.Option(False, "--resume", help="Go on from the last checkpoint in OUT."),
@@ -53,7 +53,7 @@ def quickstart(
             found = start(
                 out,
                 model=model,
-                steps=steps or None,
+                steps=steps,
                 functions=functions,
                 seed=seed,
                 resume=resume,
