@@ -296,17 +296,6 @@ def test_groups_and_schedules() -> None:
     assert [rate_at(s, 10, schedule="linear", warmup=0.2) for s in (0, 1, 2, 6)] == [0.5, 1.0, 1.0, 0.5]
 
 
-def test_linear_schedule_equals_transformers() -> None:
-    from transformers import get_linear_schedule_with_warmup
-
-    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
-    schedule = get_linear_schedule_with_warmup(optimizer, 0, 10)
-    for step in range(10):
-        assert rate_at(step, 10, schedule="linear", warmup=0.0) == pytest.approx(optimizer.param_groups[0]["lr"])
-        optimizer.step()
-        schedule.step()
-
-
 @pytest.mark.parametrize(
     ("bad", "message"),
     [

@@ -1,20 +1,26 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
-from transformers import get_cosine_schedule_with_warmup
+from transformers import get_cosine_schedule_with_warmup, get_linear_schedule_with_warmup
 
 from mirrormask.training.optimizer import adamw, rate_at
 
 
-def test_cosine_equals_transformers() -> None:
+@pytest.mark.parametrize(
+    ("schedule", "theirs"),
+    [("linear", get_linear_schedule_with_warmup), ("cosine", get_cosine_schedule_with_warmup)],
+)
+def test_schedules_equal_transformers(schedule: str, theirs: Any) -> None:
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
-    schedule = get_cosine_schedule_with_warmup(optimizer, 0, 12)
+    reference = theirs(optimizer, 0, 12)
     for step in range(12):
-        assert rate_at(step, 12, schedule="cosine", warmup=0.0) == pytest.approx(optimizer.param_groups[0]["lr"])
+        assert rate_at(step, 12, schedule=schedule, warmup=0.0) == pytest.approx(optimizer.param_groups[0]["lr"])
         optimizer.step()
-        schedule.step()
+        reference.step()
 
 
 @pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])

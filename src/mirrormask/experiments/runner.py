@@ -280,7 +280,7 @@ def _facts(recipe: Recipe, result: Result, selection: Selection) -> dict[str, An
         "steps": result.best_step,
         "chosen_by": selection.name,
         "score": result.best_score,
-        "trained_with": f"mirrormask {metadata.version('mirrormask')}" if _installed() else "mirrormask",
+        "trained_with": f"mirrormask {_version()}",
     }
 
 
@@ -324,11 +324,3 @@ def _version() -> str:
     from mirrormask import __version__
 
     return __version__
-
-
-def _installed() -> bool:
-    try:
-        metadata.version("mirrormask")
-    except metadata.PackageNotFoundError:
-        return False
-    return True
