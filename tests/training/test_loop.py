@@ -162,6 +162,15 @@ def test_the_average_is_what_is_evaluated_and_kept(
     torch.testing.assert_close(next(trained.parameters()).detach(), expected)
 
 
+def test_of_equal_checkpoints_the_later_is_kept_and_patience_goes_on(
+    method: Callable[..., Method], source: Given, tmp_path: Path
+) -> None:
+    scores = iter([0.0, 3.0, 3.0, 1.0, 3.0])
+    settings = Settings(steps=100, evaluate_every=1, patience=3, **SHORT)
+    result = fit(method(), source, settings, tmp_path, evaluate=lambda: Score(next(scores)))
+    assert (result.steps, result.best_step, result.best_score) == (4, 4, 3.0)
+
+
 def test_patience_stops_early(method: Callable[..., Method], source: Given, tmp_path: Path) -> None:
     scores = iter([0.0, 3.0, 2.0, 1.0])
     settings = Settings(steps=100, evaluate_every=1, patience=2, **SHORT)

@@ -311,11 +311,11 @@ def _evaluate(
     row = {"step": progress.step, "score": score.value, **score.details}
     progress.history.append(row)
     beaten = progress.best_score is None or math.isnan(progress.best_score)  # anything is better than no number
-    best = beaten or score.value > (progress.best_score or 0.0)
+    gained = beaten or score.value > (progress.best_score or 0.0)
+    best = gained or score.value == progress.best_score  # of equals, the later has learned more
     if best:
-        progress.best_score, progress.best_step, progress.stale = score.value, progress.step, 0
-    else:
-        progress.stale += 1
+        progress.best_score, progress.best_step = score.value, progress.step
+    progress.stale = 0 if gained else progress.stale + 1
     if accelerator.is_main_process:
         append_json(folder / METRICS, [{"evaluation": True, **row}])
         reporter.evaluated(progress.step, score, best)
