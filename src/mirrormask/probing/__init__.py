@@ -1,0 +1,1 @@
+"""Probing: what a masked language model knows about structure, read out by masking alone."""
