@@ -28,10 +28,10 @@ from mirrormask.training.method import Composition, Method
 from mirrormask.views import View, Vocabulary
 
 COUNTS = {
-    "method": 3,
+    "method": 4,
     "objective": 1,
     "view": 1,
-    "negative source": 0,
+    "negative source": 7,
     "stabilizer": 1,
     "pairing": 5,
     "pooling": 9,
@@ -95,6 +95,8 @@ def test_the_constructor_is_the_configuration(part: Part[Any]) -> None:
 def test_a_method_hands_every_parameter_on(part: Part[Composition]) -> None:
     """Changing a parameter of a method changes what its parts say about themselves."""
     changed: dict[type, Any] = {float: lambda v: v / 2 + 0.01, bool: lambda v: not v, int: lambda v: v + 1}
+    if part.name == "composition":  # its parameters are parts: tests/methods/test_composition.py
+        return
     plain = part.build().record()
     for name, default in part.parameters.items():
         value = 0.3 if default is None else changed[type(default)](default)

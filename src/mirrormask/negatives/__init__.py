@@ -1,9 +1,16 @@
-"""Negative sources: vectors an anchor is pushed from besides its batch. In-batch negatives need no source."""
+"""Negative sources: vectors an anchor is pushed from besides its batch. In-batch negatives need no source.
+
+Scores are cosines, so the length of a negative does not matter, only its direction. Noise around zero therefore has no
+scale: N(0, 1) and N(0, 0.01) are the same negatives, and what a mean or a deviation per dimension changes is where
+most directions point.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from mirrormask.core.batch import Step
@@ -13,7 +20,12 @@ Criterion = Callable[[Step], Tensor]
 
 
 class NegativeSource(nn.Module):
-    """Draws extra negatives for a step, and may remember what it saw; its buffers join checkpoints."""
+    """Draws extra negatives for a step, and may remember what it saw; its buffers join checkpoints.
+
+    What is random is drawn from torch's own generator, which the loop seeds at every step. `draw` changes nothing,
+    since a stabilizer may call it twice; everything learned is learned in `observe`. A buffer whose shape is known only
+    after the first batch begins empty and grows in place (`resize_`), so that a checkpoint of any step fits.
+    """
 
     def draw(self, step: Step, criterion: Criterion) -> Tensor | None:
         """Return extra negatives (m, d), or None when there are none yet."""
@@ -21,6 +33,29 @@ class NegativeSource(nn.Module):
 
     def observe(self, step: Step) -> None:
         """See the step once, after the update."""
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        for name, buffer in self.named_buffers(recurse=False):
+            stored = state_dict.get(prefix + name)
+            if stored is not None:
+                buffer.resize_(stored.shape)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+
+def count_of(multiple: float, rows: int) -> int:
+    """Return how many negatives a multiple of the batch is, at least one.
+
+    Example:
+        >>> count_of(0.5, 64), count_of(0.001, 64)
+        (32, 1)
+    """
+    return max(1, round(multiple * rows))
+
+
+def remember(buffer: Tensor, rows: Tensor, most: int) -> None:
+    """Put rows (n, d) in front of those in the buffer, which keeps the newest `most` of them, in place."""
+    kept = torch.cat([rows, buffer])[:most] if buffer.ndim == 2 else rows[:most]
+    buffer.resize_(kept.shape).copy_(kept)
 
 
 negatives: Registry[NegativeSource] = Registry("negative source", __name__)
