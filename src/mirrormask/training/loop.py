@@ -244,18 +244,18 @@ def check_trackers(names: tuple[str, ...]) -> None:
 def _closure(
     wrapped: nn.Module,
     optimizer: torch.optim.Optimizer,
-    group: list[Batch],
+    group: list[Any],
     accelerator: Accelerator,
     settings: Settings,
     step: int,
-) -> Callable[[], Tensor]:
-    """Return what a stabilizer may call: gradients of the whole accumulated batch, the same dropout each time."""
+) -> Callable[..., Tensor]:
+    """Return what a stabilizer may call: gradients of the whole accumulated batch, the same dropout for each draw."""
 
-    def run() -> Tensor:
+    def run(draw: int = 0) -> Tensor:
         optimizer.zero_grad(set_to_none=True)
         losses = []
         for part, batch in enumerate(group):
-            seed = derive(settings.seeds.dropout, "step", step, part, accelerator.process_index)
+            seed = derive(settings.seeds.dropout, "step", step, part, accelerator.process_index, *[draw] * bool(draw))
             torch.manual_seed(seed)
             last = part == len(group) - 1
             with contextlib.nullcontext() if last else accelerator.no_sync(wrapped):
