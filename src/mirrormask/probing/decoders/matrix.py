@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mirrormask.core.errors import MirrormaskError
+from mirrormask.data.dependencies import ROOT
 
-ROOT = -1
-"""The head of a word that has none."""
+__all__ = ["ROOT", "Heads", "Spans", "checked_root", "root_row", "square"]
 
 Heads = NDArray[np.int64]
 """The head of each word, counted from 0, or `ROOT` (n,)."""
