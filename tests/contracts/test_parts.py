@@ -132,7 +132,9 @@ def seen(view: View, encoder: Any, tokens: Tokens, vocabulary: Vocabulary, seed:
     torch.manual_seed(seed)
     encoder.train()
     rewritten = view.rewrite(tokens, np.random.default_rng(seed), vocabulary)
-    vectors = encode(encoder, rewritten, pad_id=0, embed=view.embeddings, within=view.forward_with(encoder))
+    used = view.encoder_of(encoder)
+    words, embed = (getattr(view, stage) if view.works_at(stage) else None for stage in ("words", "embeddings"))
+    vectors = encode(used, rewritten, pad_id=0, words=words, embed=embed, within=lambda: view.forward_with(used))
     return rewritten, view.output(vectors)
 
 
@@ -269,7 +271,7 @@ def test_a_stabilizer_leaves_gradients_and_calls_as_often_as_it_says(part: Part[
     data = torch.randn(5, 3)
     calls = 0
 
-    def closure() -> Tensor:
+    def closure(draw: int = 0) -> Tensor:
         nonlocal calls
         calls += 1
         model.zero_grad()

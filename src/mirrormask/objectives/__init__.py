@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from mirrormask.core.batch import Step
@@ -13,6 +15,16 @@ class Objective(nn.Module):
 
     in_batch = False
     """Whether the other rows of the batch are its negatives, so that a batch of one row teaches nothing."""
+
+    needs_encoder = False
+    """Whether it runs the encoder on the batch's tokens; otherwise it is a function of the step's vectors alone."""
+
+    def attach(self, encoder: Any) -> None:
+        """Make what the objective needs from the encoder to be trained, once, before training."""
+
+    def of_vectors(self) -> Objective | None:
+        """Return the part that is a function of the vectors alone, which attacks and sources of negatives ask."""
+        return None if self.needs_encoder else self
 
     def forward(self, step: Step) -> Tensor:
         """Return the loss of one step."""
@@ -35,9 +47,26 @@ class WeightedSum(Objective):
 
     def __init__(self, terms: list[Objective], weights: list[float]) -> None:
         super().__init__()
-        self.terms = nn.ModuleList(terms)
+        self.parts = nn.ModuleList(terms)
         self.weights = weights
         self.in_batch = any(term.in_batch for term in terms)
+        self.needs_encoder = any(term.needs_encoder for term in terms)
+
+    @property
+    def terms(self) -> list[Objective]:
+        """Return the objectives, in their order."""
+        return list(self.parts)  # type: ignore[arg-type]
+
+    def attach(self, encoder: Any) -> None:
+        """Attach every term."""
+        for term in self.terms:
+            term.attach(encoder)
+
+    def of_vectors(self) -> Objective | None:
+        """Return the sum of what in the terms is a function of the vectors alone."""
+        parts = [(term.of_vectors(), weight) for term, weight in zip(self.terms, self.weights, strict=True)]
+        kept = [(term, weight) for term, weight in parts if term is not None]
+        return WeightedSum([term for term, _ in kept], [weight for _, weight in kept]) if kept else None
 
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum of the terms."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 from torch import Tensor, nn
 
 from mirrormask.core.registry import Registry
 
-Closure = Callable[[], Tensor]
-"""Zeroes the gradients, runs forward and backward of the whole accumulated batch, returns the loss; no update."""
+
+class Closure(Protocol):
+    """Zeroes the gradients, runs forward and backward of the whole accumulated batch, returns the loss; no update."""
+
+    def __call__(self, draw: int = 0) -> Tensor:
+        """Run, with the dropout of this draw: the same number replays it."""
 
 
 class Stabilizer(nn.Module):

@@ -20,6 +20,7 @@ from mirrormask.core.batch import Tokens
 from mirrormask.core.shards import length_shards
 
 Embed = Callable[[Tensor, Tensor], Tensor]
+Within = Callable[[], AbstractContextManager[Any]]
 
 CPU_ROWS, CPU_WIDTHS = 32, 4
 """Rows of a shard on a CPU, and what its width is a multiple of.
@@ -55,8 +56,10 @@ def encode(
     pad_id: int,
     chunk: int | None = None,
     pad_to: int = 1,
+    words: Embed | None = None,
     embed: Embed | None = None,
-    within: AbstractContextManager[Any] | None = None,
+    within: Within | None = None,
+    eager: bool = False,
 ) -> Tensor:
     """Return sentence vectors (n, d) with gradients, in the order of the rows.
 
@@ -68,48 +71,66 @@ def encode(
             again, with the same dropout, for the backward pass (Gao et al. 2021, "Scaling deep contrastive
             learning batch size under memory limited setup").
         pad_to: widths are rounded up to a multiple of this, so that compiled code sees few shapes.
-        embed: changes the input embeddings.
-        within: the context the forwards run in.
+        words: changes the word embeddings, before positions are added; called once a shard, longest rows first.
+        embed: changes the input embeddings, with positions, norm and dropout.
+        within: returns the context a forward runs in; a forward that is computed again enters a new one.
+        eager: do not use compiled code, which does not see hooks.
     """
     device = next(encoder.parameters()).device
     pad_to = max(pad_to, CPU_WIDTHS) if device.type == "cpu" else pad_to
     shards = shards_for(tokens, device, chunk, whole=pad_to > CPU_WIDTHS)
+    table = word_table(encoder) if words is not None else None
 
-    def run(ids: Tensor, mask: Tensor) -> Tensor:
-        with _embedding_hook(encoder, embed, mask):
-            vectors: Tensor = encoder({"input_ids": ids, "attention_mask": mask})["sentence_embedding"]
+    def run(given: Tensor, mask: Tensor) -> Tensor:
+        with within() if within is not None else nullcontext(), _hooked(encoder, embed, mask), _stance(eager or embed):
+            name = "input_ids" if table is None else "inputs_embeds"
+            vectors: Tensor = encoder({name: given, "attention_mask": mask})["sentence_embedding"]
             return vectors
 
     found = []
-    with within or nullcontext():
-        for shard in shards:
-            ids, mask = (
-                t.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else t
-                for t in tokens.padded(pad_id, shard, multiple_of=pad_to, at_most=encoder.max_seq_length)
-            )
-            if chunk is not None and torch.is_grad_enabled():
-                found.append(checkpoint(run, ids, mask, use_reentrant=False, preserve_rng_state=True))
-            else:
-                found.append(run(ids, mask))
+    for shard in shards:
+        given, mask = (
+            t.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else t
+            for t in tokens.padded(pad_id, shard, multiple_of=pad_to, at_most=encoder.max_seq_length)
+        )
+        if words is not None and table is not None:
+            given = words(table(given), mask)
+        if chunk is not None and torch.is_grad_enabled():
+            found.append(checkpoint(run, given, mask, use_reentrant=False, preserve_rng_state=True))
+        else:
+            found.append(run(given, mask))
     back = np.argsort(np.concatenate(shards))
     return torch.cat(found).float()[torch.from_numpy(back).to(device)]
 
 
 @contextmanager
-def _embedding_hook(encoder: Any, embed: Embed | None, mask: Tensor) -> Iterator[None]:
+def _hooked(encoder: Any, embed: Embed | None, mask: Tensor) -> Iterator[None]:
     if embed is None:
         yield
         return
-    module = embedding_module(encoder)
-    handle = module.register_forward_hook(lambda _module, _inputs, out: embed(out, mask))
+    handle = embedding_module(encoder).register_forward_hook(lambda _module, _inputs, out: embed(out, mask))
     try:
         yield
     finally:
         handle.remove()
 
 
+def _stance(eager: Any) -> AbstractContextManager[Any]:
+    return torch.compiler.set_stance("force_eager") if eager else nullcontext()
+
+
+def base_model(encoder: Any) -> Any:
+    """Return the transformer of an encoder, without adapters around it."""
+    model = encoder[0].model
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def word_table(encoder: Any) -> Any:
+    """Return the module that turns token ids into word embeddings (n, length, d)."""
+    return base_model(encoder).get_input_embeddings()
+
+
 def embedding_module(encoder: Any) -> Any:
     """Return the module whose output is the input embedding (n, length, d)."""
-    model = encoder[0].model
-    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    base = base_model(encoder)
     return base.embeddings if hasattr(base, "embeddings") else base.get_input_embeddings()

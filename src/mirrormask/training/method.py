@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,12 @@ from mirrormask.negatives import NegativeSource
 from mirrormask.objectives import Objective
 from mirrormask.stabilizers import Stabilizer
 from mirrormask.stabilizers.plain import Plain
-from mirrormask.training.forward import encode
+from mirrormask.training.forward import Embed, encode
 from mirrormask.training.gather import gather_rows
 from mirrormask.views import View, Vocabulary
+
+Role = tuple[View, Tokens]
+Change = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,14 @@ class Method(nn.Module):
         self.chunk = chunk
         self.pad_to = pad_to
         self._last: Step | None = None
+        for view in composition.views:
+            view.attach(encoder, head)
+        self.objective.attach(encoder)
+        self._criterion = (self.objective.of_vectors(),)  # in a tuple, so that its parts are not registered twice
+        if self._criterion[0] is None and (self.negatives or any(view.gradient_at for view in composition.views)):
+            raise MirrormaskError(
+                "Attacks and negatives need an objective over sentence vectors. Add one, such as info-nce."
+            )
 
     def forward(self, batch: Batch, seed: int = 0) -> Tensor:
         """Return the loss of the joint batch of all processes.
@@ -98,19 +111,28 @@ class Method(nn.Module):
             seed: for choices that views make about text.
         """
         device_type = next(self.encoder.parameters()).device.type
-        vectors = self._vectors(batch, np.random.default_rng(seed))
+        roles = self._roles(batch)
+        raw = self._raw(batch, roles, seed, self._moved_words(batch, roles, seed))
+        vectors = self._vectors(roles, raw, self._moved_outputs(batch, roles, raw))
         with torch.autocast(device_type, enabled=False):  # a cosine over a small temperature needs float32
             step = self._step(batch, vectors)
             if self.negatives is not None:
-                step = dataclasses.replace(step, extra=self.negatives.draw(step, self.objective))
+                step = dataclasses.replace(step, extra=self.negatives.draw(step, self.criterion))
             loss: Tensor = self.objective(step)
         self._last = dataclasses.replace(
             step, anchor=step.anchor.detach(), positive=step.positive.detach(), hard=None, extra=None
         )
         return loss
 
+    @property
+    def criterion(self) -> Objective:
+        """Return what in the objective is a function of the vectors alone."""
+        return self._criterion[0]  # type: ignore[return-value]
+
     def observe(self) -> None:
-        """Let the source of negatives see the last step, once after the update."""
+        """Let views and the source of negatives see the encoder and the last step, once after the update."""
+        for view in self.views:
+            view.observe(self.encoder, self.head)  # type: ignore[operator]
         if self.negatives is not None and self._last is not None:
             self.negatives.observe(self._last)
 
@@ -124,40 +146,119 @@ class Method(nn.Module):
         own = scores.diagonal().sum()
         return float(own / n), float((scores.sum() - own) / (n * (n - 1)))
 
-    def _vectors(self, batch: Batch, rng: np.random.Generator) -> list[Tensor]:
-        """Return one (n, d) per role: anchor, positive, hard negatives; rows that may share a forward do."""
+    def _roles(self, batch: Batch) -> list[Role]:
+        """Return view and rows of the anchor, the positive and each hard negative."""
         columns = batch.columns if len(batch.columns) > 1 else (batch.columns[0], batch.columns[0])
         views: list[Any] = list(self.views)
-        roles = [(views[0], columns[0])] + [(views[1], column) for column in columns[1:]]
+        return [(views[0], columns[0])] + [(views[1], column) for column in columns[1:]]
+
+    def _raw(self, batch: Batch, roles: list[Role], seed: int, words: dict[str, Embed]) -> list[Tensor]:
+        """Return the encoder's vectors (n, d) of the joint batch, one per role; rows that may share a forward do.
+
+        Args:
+            batch: this process's rows.
+            roles: what is seen, and how.
+            seed: for choices about text.
+            words: for some keys of forwards, what is done at their word embeddings instead of the view's own.
+        """
+        rng = np.random.default_rng(seed)
         groups: dict[str, list[int]] = {}
         for place, (view, _) in enumerate(roles):
             if place and view.shares_forward and len(batch.columns) == 1:
                 continue
             groups.setdefault(view.forward_key, []).append(place)
         vectors: list[Tensor | None] = [None] * len(roles)
-        for places in groups.values():
+        for key, places in groups.items():
             view = roles[places[0]][0]
             rows = [roles[p][0].rewrite(roles[p][1], rng, self.vocabulary) for p in places]
-            found = self._encode(view, sum(rows[1:], rows[0]))
+            found = self._encode(
+                view, sum(rows[1:], rows[0]), words.get(key, view.words if view.works_at("words") else None)
+            )
             for place, part in zip(places, torch.split(found, len(batch)), strict=True):
-                vectors[place] = part
-        raw = [vectors[0] if v is None else v for v in vectors]
-        return [view.output(v) for (view, _), v in zip(roles, raw, strict=True)]
+                vectors[place] = gather_rows(part.float())
+        return [vectors[0] if v is None else v for v in vectors]  # type: ignore[misc]
 
-    def _encode(self, view: View, tokens: Tokens) -> Tensor:
-        vectors = encode(
-            self.encoder,
+    def _encode(self, view: View, tokens: Tokens, words: Embed | None) -> Tensor:
+        encoder = view.encoder_of(self.encoder)
+        return encode(
+            encoder,
             tokens,
             pad_id=self.encoder.tokenizer.pad_token_id or 0,
             chunk=self.chunk,
             pad_to=self.pad_to,
-            embed=None if type(view).embeddings is View.embeddings else view.embeddings,
-            within=view.forward_with(self.encoder) or nullcontext(),
+            words=words,
+            embed=view.embeddings if view.works_at("embeddings") else None,
+            within=lambda: view.forward_with(encoder),
+            eager=view.hooks,
         )
-        return vectors if self.head is None else self.head(vectors)
+
+    def _vectors(self, roles: list[Role], raw: list[Tensor], at_output: dict[int, Change]) -> list[Tensor]:
+        """Return the vectors that are scored: the head and the views' last stage on what the encoder gave."""
+        found = []
+        for place, ((view, _), z) in enumerate(zip(roles, raw, strict=True)):
+            head, change = view.head_of(self.head), at_output.get(place, view.output)
+            if view.before_head:
+                z = change(z)
+            z = z if head is None else head(z).float()
+            found.append(z if view.before_head else change(z))
+        return found
+
+    def _moved_words(self, batch: Batch, roles: list[Role], seed: int) -> dict[str, Embed]:
+        """Return, by key of forward, how views move word embeddings by the gradient of the loss at them.
+
+        It is taken in a pass of its own with the dropout that the next pass draws again: another mask would turn it.
+        """
+        attacks = {view.forward_key: view for view, _ in roles if view.gradient_at == "words"}
+        if not attacks:
+            return {}
+        leaves: dict[str, list[Tensor]] = {key: [] for key in attacks}
+
+        def kept(key: str, x: Tensor, mask: Tensor) -> Tensor:
+            leaves[key].append(x.detach().requires_grad_())
+            return attacks[key].words(leaves[key][-1], mask)
+
+        def moved(key: str, x: Tensor, mask: Tensor) -> Tensor:
+            return attacks[key].words(attacks[key].perturb(x, next(gradients)), mask)
+
+        with self._before():
+            raw = self._raw(batch, roles, seed, {key: partial(kept, key) for key in attacks})
+            found = self._gradient(batch, self._vectors(roles, raw, {}), [x for each in leaves.values() for x in each])
+        gradients = iter(found)  # shards come again in the same order
+        return {key: partial(moved, key) for key in attacks}
+
+    def _moved_outputs(self, batch: Batch, roles: list[Role], raw: list[Tensor]) -> dict[int, Change]:
+        """Return, by role, how views move their vectors by the gradient of the loss at them; no second forward."""
+        attacks = {place: view for place, (view, _) in enumerate(roles) if view.gradient_at == "output"}
+        if not attacks:
+            return {}
+        leaves: dict[int, Tensor] = {}
+
+        def kept(place: int, z: Tensor) -> Tensor:
+            leaves[place] = z.detach().requires_grad_()
+            return attacks[place].output(leaves[place])
+
+        def moved(place: int, z: Tensor) -> Tensor:
+            return attacks[place].output(attacks[place].perturb(z, gradients[place]))
+
+        with self._before():
+            vectors = self._vectors(roles, [z.detach() for z in raw], {at: partial(kept, at) for at in attacks})
+            found = self._gradient(batch, vectors, list(leaves.values()))
+        gradients = dict(zip(leaves, found, strict=True))
+        return {place: partial(moved, place) for place in attacks}
+
+    @contextmanager
+    def _before(self) -> Iterator[None]:
+        """Let a pass go before the one that counts: with gradients, and with the same chance as the next."""
+        device = next(self.encoder.parameters()).device
+        with torch.enable_grad(), torch.random.fork_rng([device] if device.type == "cuda" else []):
+            yield
+
+    def _gradient(self, batch: Batch, vectors: list[Tensor], leaves: list[Tensor]) -> tuple[Tensor, ...]:
+        with torch.autocast(vectors[0].device.type, enabled=False):
+            return torch.autograd.grad(self.criterion(self._step(batch, vectors)), leaves)
 
     def _step(self, batch: Batch, vectors: list[Tensor]) -> Step:
-        anchor, positive, *hard = (gather_rows(v.float()) for v in vectors)
+        anchor, positive, *hard = vectors
         if self.objective.in_batch and len(anchor) < 2:
             raise MirrormaskError(
                 "In-batch negatives need a 'batch_size' of at least 2: with one row there is nothing to push away from."
