@@ -22,6 +22,10 @@ def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
         done = run_recipe(recipe, out, resume=resume, reporter=reporter)
     except Interrupted as stop:
         raise Interrupted(f"{stop} Go on with: {resume_command()}") from None
+    if recipe.evaluation.tasks and world()[0] == 0:
+        from mirrormask.experiments.grid import score_run
+
+        done.record["scores"] = score_run(done, recipe, out.name)["tasks"]
     result = done.record["result"]
 
     def show() -> None:
@@ -31,6 +35,8 @@ def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
                 f"Kept the checkpoint of step {result['best_step']} of {result['steps']} "
                 f"({done.record['selection']['by']} {result['best_score']:.3f})."
             )
+        for task in done.record.get("scores", {}).values():
+            output.line(f"{task['title']}: {task['spearman_percent']:.2f}")
         ours = done.record["parts"]["pooling"] == "mask-prompt"  # two modules that only mirrormask knows
         opens = "mirrormask.load" if ours else "SentenceTransformer"
         output.line(f'Open it with {opens}("{done.model}"), or measure it: mirrormask evaluate {shlex.quote(str(out))}')

@@ -62,6 +62,19 @@ class DataSpec:
 
 
 @dataclass(frozen=True)
+class EvaluationSpec:
+    """What to measure when the run is over.
+
+    Args:
+        tasks: STS tasks; none are measured where none are named, unless several runs are made to be compared.
+        untrained: measure the model as it is, without training, which is what the others are held against.
+    """
+
+    tasks: tuple[str, ...] = ()
+    untrained: bool = False
+
+
+@dataclass(frozen=True)
 class PartSpec:
     """A part by name, with its parameters."""
 
@@ -81,6 +94,7 @@ class Recipe:
         training: settings that differ from the method's.
         seeds: of data, dropout and initialization.
         expect: published numbers.
+        evaluation: what to measure at the end.
     """
 
     model: ModelSpec = ModelSpec()
@@ -90,6 +104,7 @@ class Recipe:
     training: Mapping[str, Any] = field(default_factory=dict)
     seeds: Seeds = field(default_factory=Seeds)
     expect: Mapping[str, Any] = field(default_factory=dict)
+    evaluation: EvaluationSpec = EvaluationSpec()
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as plain data."""
@@ -104,6 +119,7 @@ TABLES = {
     "training": "the settings of the loop",
     "seeds": "data, dropout, initialization",
     "expect": "published numbers",
+    "evaluation": "tasks, untrained",
 }
 
 
@@ -157,6 +173,8 @@ def build_recipe(tables: Mapping[str, Any], *, of: str = "the recipe") -> Recipe
     model = _fill(ModelSpec, given.get("model", {}), "model", problems)
     data = _fill(DataSpec, given.get("data", {}), "data", problems)
     seeds = _fill(Seeds, given.get("seeds", {}), "seeds", problems)
+    evaluation = _fill(EvaluationSpec, given.get("evaluation", {}), "evaluation", problems)
+    problems += _unknown_tasks(evaluation.tasks)
     training = given.get("training", {})
     _check_training(Settings, training, problems)
     method, pairing = (
@@ -174,7 +192,17 @@ def build_recipe(tables: Mapping[str, Any], *, of: str = "the recipe") -> Recipe
         problems += _built(methods, method) + (_built(pairings, pairing) if pairing.name else [])
     if problems:
         raise MirrormaskError(_listed(of, problems))
-    return Recipe(model, data, method, pairing, training, seeds, given.get("expect", {}))
+    return Recipe(model, data, method, pairing, training, seeds, given.get("expect", {}), evaluation)
+
+
+def _unknown_tasks(tasks: Sequence[str]) -> list[str]:
+    from mirrormask.data.sts import STS_TASKS
+
+    return [
+        f"[evaluation] has no task {task!r}.{did_you_mean(task, STS_TASKS)} Known: {', '.join(STS_TASKS)}."
+        for task in tasks
+        if task not in STS_TASKS
+    ]
 
 
 def _listed(of: str, problems: list[str]) -> str:
@@ -244,7 +272,7 @@ def _table_of(key: str, tables: Mapping[str, Any]) -> str:
 
     if key == "seed" or key in {f.name for f in dataclasses.fields(Settings)}:
         return "training"
-    for table, spec in (("data", DataSpec), ("model", ModelSpec)):
+    for table, spec in (("data", DataSpec), ("model", ModelSpec), ("evaluation", EvaluationSpec)):
         if key in {f.name for f in dataclasses.fields(spec)}:  # type: ignore[arg-type]
             return table
     return "method"

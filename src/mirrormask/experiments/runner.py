@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import platform
 import shutil
 import time
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,7 @@ from mirrormask.data.tokens import LazyTokens, Tokenized, build_tokens
 from mirrormask.data.vocabulary import word_starts
 from mirrormask.evaluation.selection import Selection, check_dev, choose_selection
 from mirrormask.experiments.recipe import Recipe
+from mirrormask.experiments.versions import versions
 from mirrormask.methods import methods
 from mirrormask.models.encoder import build_encoder, pooling_of, save_encoder, training_head
 from mirrormask.models.mask_prompt import TEMPLATE
@@ -40,7 +39,7 @@ from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
 from mirrormask.views import Vocabulary
 
-__all__ = ["HELD_OUT", "RECORD", "Reporter", "RunResult", "Score", "open_folder", "run_recipe"]
+__all__ = ["HELD_OUT", "RECORD", "Reporter", "RunResult", "Score", "open_folder", "prepare_text", "run_recipe"]
 
 RECORD, MODEL, WORK = "run.json", "model", "work"
 
@@ -70,6 +69,7 @@ def run_recipe(
     source: Any = None,
     resume: bool = False,
     reporter: Reporter | None = None,
+    work: Path | None = None,
 ) -> RunResult:
     """Train as the recipe says and leave an encoder in `out/model`.
 
@@ -79,6 +79,7 @@ def run_recipe(
         source: texts to learn from instead of the recipe's corpus, as `build_corpus` takes them.
         resume: go on from the last checkpoint in `out`.
         reporter: is told how it goes.
+        work: where the prepared text is kept for other runs on the same text; by default it goes with the run.
     """
     out = Path(out)
     PartialState()  # joins the other processes, where there are some, before anything asks how many there are
@@ -93,7 +94,7 @@ def run_recipe(
     check_dev(recipe.data.dev)
     torch.manual_seed(derive(recipe.seeds.initialization, "weights"))
     encoder, pooling = _encoder(recipe, composition)
-    method_text = _Text(recipe, composition, settings, encoder, out / WORK, source, reporter)
+    method_text = _Text(recipe, composition, settings, encoder, out / WORK, work, source, reporter)
     device = next(encoder.parameters()).device
     total = settings.total_steps(len(method_text.batches))
     compiled = should_compile(settings.compile, device, total, settings.max_length)
@@ -133,6 +134,13 @@ def run_recipe(
     return RunResult(out, out / MODEL, record)
 
 
+def prepare_text(recipe: Recipe, work: Path, reporter: Reporter | None = None) -> None:
+    """Read, tokenize and pair the text of a recipe into `work`, so that runs given the same folder find it there."""
+    composition: Composition = methods.build(recipe.method.name, **recipe.method.parameters)
+    encoder, _ = _encoder(recipe, composition)
+    _Text(recipe, composition, _settings(recipe, composition), encoder, work, work, None, reporter or Reporter())
+
+
 class _Text:
     """The prepared text of a run: corpus, tokens, pairs, batches, and what was set aside."""
 
@@ -143,6 +151,7 @@ class _Text:
         settings: Settings,
         encoder: Any,
         folder: Path,
+        shared: Path | None,
         source: Any,
         reporter: Reporter,
     ) -> None:
@@ -158,7 +167,7 @@ class _Text:
         _check_length(settings.max_length, len(frame), encoder)
         self.corpus: Corpus = build_corpus(
             source if source is not None else _names(data.corpus),
-            _own(folder / "corpus"),
+            _own((shared or folder) / "corpus"),
             columns=data.columns or None,
             split=data.split,
             deduplicate=data.deduplicate,
@@ -172,7 +181,7 @@ class _Text:
         if settings.steps and 10 * drawn < len(self.corpus):  # a run that sees a small part tokenizes only that part
             self.tokens: Tokenized = LazyTokens(self.corpus, tokenizer, max_tokens=keep)
         else:
-            self.tokens = build_tokens(self.corpus, tokenizer, _own(folder / "tokens"), max_tokens=keep)
+            self.tokens = build_tokens(self.corpus, tokenizer, _own((shared or folder) / "tokens"), max_tokens=keep)
         examples = self.pairing.index(self.corpus, self.tokens, _own(folder / "pairs"))
         aside = 0 if data.dev else min(HELD_OUT, len(examples) // 10)
         aside = aside if aside >= FEWEST_ASIDE else 0
@@ -280,7 +289,7 @@ def _facts(recipe: Recipe, result: Result, selection: Selection) -> dict[str, An
         "steps": result.best_step,
         "chosen_by": selection.name,
         "score": result.best_score,
-        "trained_with": f"mirrormask {_version()}",
+        "trained_with": f"mirrormask {versions()['mirrormask']}",
     }
 
 
@@ -309,18 +318,6 @@ def _record(
         "device": str(encoder.device),
         "precision": best_precision(encoder.device, settings.precision).name,
         "processes": world()[1],
-        "versions": _versions(),
+        "versions": versions(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-
-
-def _versions() -> dict[str, str]:
-    names = ("torch", "transformers", "sentence-transformers", "accelerate", "tokenizers", "numpy")
-    found = {name: metadata.version(name) for name in names}
-    return {"python": platform.python_version(), "mirrormask": _version(), **found}
-
-
-def _version() -> str:
-    from mirrormask import __version__
-
-    return __version__
