@@ -8,7 +8,7 @@ import sys
 import typer
 
 from mirrormask import __version__
-from mirrormask.cli import encode, evaluate, info, parts, quickstart, run, similarity, train
+from mirrormask.cli import encode, evaluate, info, parts, pretrain, quickstart, run, similarity, train
 from mirrormask.cli.output import run_safely
 
 app = typer.Typer(
@@ -40,6 +40,7 @@ def _root(
 
 app.command("quickstart")(quickstart.quickstart)
 app.command("train")(train.train)
+app.command("pretrain")(pretrain.pretrain)
 app.command("run")(run.run)
 app.command("evaluate")(evaluate.evaluate)
 app.command("encode")(encode.encode)

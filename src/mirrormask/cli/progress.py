@@ -44,6 +44,8 @@ def reporter_for(output: Output) -> Reporter:
 
         def step(self, step: int, metrics: dict[str, float]) -> None:
             rate = f"{metrics['steps_per_second']:,.1f} steps/s"
+            if "tokens_per_second" in metrics:
+                rate = f"{metrics['tokens_per_second']:,.0f} tokens/s ({metrics['utilization']:.0%} of matmul rate)"
             self.bar.update(self.task, completed=step, loss=f"{metrics['loss']:.4f}", rate=rate)
 
         def evaluated(self, step: int, score: Score, best: bool) -> None:

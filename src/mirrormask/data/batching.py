@@ -8,6 +8,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator
+from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +18,17 @@ from mirrormask.core.errors import DataError, MirrormaskError, at_least
 from mirrormask.core.seeding import derive
 from mirrormask.data.order import ShuffledOrder
 from mirrormask.data.pairs import Examples
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Numbered(Protocol[T_co]):
+    """Batches that can be asked for by their number."""
+
+    def at(self, step: int, *, rank: int = 0, world: int = 1) -> T_co:
+        """Return the batch of a step, or one process's rows of it."""
+        ...
 
 
 class Batches:
@@ -86,16 +98,16 @@ class Batches:
 
 
 def prefetch(
-    batches: Batches, start: int, stop: int, rank: int = 0, world: int = 1, *, ahead: int = 4
-) -> Iterator[Batch]:
+    batches: Numbered[T], start: int, stop: int, rank: int = 0, world: int = 1, *, ahead: int = 4
+) -> Iterator[T]:
     """Yield batches that a background thread makes, at most `ahead` of them early.
 
     An error in the thread is raised here, in its place. The thread ends when the generator is closed.
     """
-    made: queue.Queue[Batch | BaseException | None] = queue.Queue(ahead)
+    made: queue.Queue[T | BaseException | None] = queue.Queue(ahead)
     closing = threading.Event()
 
-    def put(item: Batch | BaseException | None) -> bool:
+    def put(item: T | BaseException | None) -> bool:
         while not closing.is_set():
             try:
                 made.put(item, timeout=0.1)

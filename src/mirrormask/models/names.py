@@ -60,7 +60,7 @@ def _checked(folder: Path) -> Path:
     if (folder / "config.json").is_file() or (folder / "modules.json").is_file():
         return folder
     inside = folder / "model"
-    if (inside / "modules.json").is_file():
+    if (inside / "modules.json").is_file() or (inside / "config.json").is_file():
         return inside
     raise ModelError(
         f"{folder} is no model: it has neither config.json nor modules.json. "

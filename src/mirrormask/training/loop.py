@@ -21,7 +21,6 @@ from accelerate.tracking import get_available_trackers
 from accelerate.utils import LoggerType
 from torch import Tensor, nn
 
-from mirrormask.core.batch import Batch
 from mirrormask.core.errors import MirrormaskError, TrainingError, one_of
 from mirrormask.core.seeding import derive
 from mirrormask.core.storage import append_json, atomic_folder, recovered
@@ -37,6 +36,9 @@ from mirrormask.training.settings import Settings
 
 CHECKPOINT, BEST, METRICS = "checkpoint", "best", "metrics.jsonl"
 
+LOG_SECONDS = 0.5
+"""Time between two looks at the losses on a GPU, which has to stand still for each."""
+
 
 class Source(Protocol):
     """Where batches come from: any batch by its number, the same each time."""
@@ -44,7 +46,7 @@ class Source(Protocol):
     def __len__(self) -> int:
         """Return the number of batches in an epoch."""
 
-    def stream(self, start: int, stop: int, rank: int, world: int) -> Iterator[Batch]:
+    def stream(self, start: int, stop: int, rank: int, world: int) -> Iterator[Any]:
         """Yield the batches from `start` to `stop`, this process's share of each."""
 
 
@@ -117,7 +119,8 @@ def fit(
     """Train `model` and leave it with the weights of its best evaluation (the last, where there is none).
 
     Args:
-        model: `model(batch, seed)` is the loss; `model.observe()` is called after each update where it exists.
+        model: `model(batch, seed)` is the loss; `model.observe()` is called after each update where it exists, and what
+            `model.similarities()` measures is logged with it.
         source: the batches.
         settings: how to run.
         folder: where metrics and checkpoints go.
@@ -135,11 +138,14 @@ def fit(
     plan = {**asdict(settings), "total": total, **(plan or {})}
     accelerator, precision = _accelerator(settings, folder)
     model.to(accelerator.device)
-    optimizer = adamw(model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay)
+    optimizer = adamw(
+        model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay, betas=settings.betas
+    )
     average = Average(model, settings.average)
     progress = load_checkpoint(recovered(folder / CHECKPOINT), model, optimizer, average, plan) if resume else None
     progress = progress or Progress(plan=plan)
     observe: Callable[[], None] | None = getattr(model, "observe", None)
+    similarities: Callable[[], dict[str, Tensor]] | None = getattr(model, "similarities", None)
     open_weights = [p for p in model.parameters() if p.requires_grad]
     wrapped, prepared = accelerator.prepare(model, optimizer)
     if settings.trackers:
@@ -175,9 +181,10 @@ def fit(
             if observe is not None:
                 observe()
             done = step + 1
-            losses.add(done, loss, norm, share * settings.learning_rate)
+            losses.add(done, loss, norm, share * settings.learning_rate, similarities() if similarities else None)
             progress.step = done
-            if accelerator.device.type == "cpu" or done % 10 == 0 or done == total:
+            due = done % checkpoint_every == 0 or done == total
+            if accelerator.device.type == "cpu" or due or losses.age() > LOG_SECONDS:
                 rows, broken = losses.take()
                 _report(rows, accelerator, folder, reporter)
                 if broken is not None:

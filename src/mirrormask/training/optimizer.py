@@ -17,13 +17,15 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, ob
     ]
 
 
-def adamw(model: nn.Module, *, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
-    """Return AdamW with PyTorch's betas and epsilon, fused where all weights are float32 on one device."""
+def adamw(
+    model: nn.Module, *, learning_rate: float, weight_decay: float, betas: tuple[float, float] = (0.9, 0.999)
+) -> torch.optim.AdamW:
+    """Return AdamW with PyTorch's epsilon, fused where all weights are float32 on one device."""
     groups = [group for group in parameter_groups(model, weight_decay) if group["params"]]
     parameters = [p for group in groups for p in group["params"]]  # type: ignore[attr-defined]
     devices = {p.device.type for p in parameters}
     fused = len(devices) == 1 and devices <= {"cpu", "cuda"} and all(p.dtype == torch.float32 for p in parameters)
-    return torch.optim.AdamW(groups, lr=learning_rate, fused=fused)
+    return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, fused=fused)
 
 
 def rate_at(step: int, total: int, *, schedule: str, warmup: float) -> float:

@@ -20,6 +20,7 @@ class Settings:
         epochs: passes over the pairs.
         learning_rate: the highest rate.
         weight_decay: AdamW's, on matrices only.
+        betas: AdamW's; how much of the mean of gradients and of their squares stays at an update.
         schedule: `linear` and `cosine` fall to 0; `constant` stays.
         warmup: share of the steps over which the rate rises.
         clip: largest gradient norm; 0 does not clip.
@@ -42,6 +43,7 @@ class Settings:
     epochs: float = 1.0
     learning_rate: float = 3e-5
     weight_decay: float = 0.0
+    betas: tuple[float, float] = (0.9, 0.999)
     schedule: str = "linear"
     warmup: float = 0.0
     clip: float = 1.0
@@ -62,6 +64,8 @@ class Settings:
         at_least("steps", self.steps, 0, of="training")
         above("learning_rate", self.learning_rate, 0, of="training")
         at_least("weight_decay", self.weight_decay, 0, of="training")
+        for beta in self.betas:
+            between("betas", beta, 0, 1, of="training")
         between("warmup", self.warmup, 0, 1, of="training")
         at_least("clip", self.clip, 0, of="training")
         between("average", self.average, 0, 1, of="training")

@@ -1,0 +1,343 @@
+"""Pretraining from Python: the command `mirrormask pretrain` as a function."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import PartialState
+
+from mirrormask.core.errors import MirrormaskError, at_least
+from mirrormask.core.framing import frame_of
+from mirrormask.core.seeding import Seeds, derive
+from mirrormask.core.storage import atomic_folder, read_json, write_json
+from mirrormask.data.corpus import Corpus, build_corpus
+from mirrormask.data.vocabulary import word_starts
+from mirrormask.experiments.runner import MODEL, RECORD, WORK, RunResult, open_folder
+from mirrormask.experiments.versions import versions
+from mirrormask.models.loading import quiet_loading
+from mirrormask.models.masked_lm import MaskedLM
+from mirrormask.models.precision import Precision, best_precision
+from mirrormask.pretraining.card import write_card
+from mirrormask.pretraining.flops import matmul_rate, step_flops
+from mirrormask.pretraining.masking import Masking
+from mirrormask.pretraining.model import Pretraining, fresh_bert, set_dropout
+from mirrormask.pretraining.objectives import word_weights
+from mirrormask.pretraining.packing import PackedRows, Stream, open_packed, pack
+from mirrormask.pretraining.plan import Plan
+from mirrormask.pretraining.scoring import HeldOutScore
+from mirrormask.pretraining.tokenizer import train_tokenizer
+from mirrormask.training.compiling import should_compile
+from mirrormask.training.gather import world
+from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, fit
+from mirrormask.training.quick_dropout import quickened
+from mirrormask.training.settings import Settings
+
+DEFAULTS: dict[str, Any] = {
+    "batch_size": 256,
+    "learning_rate": 1e-3,
+    "weight_decay": 0.01,
+    "betas": (0.9, 0.98),
+    "warmup": 0.05,
+}
+"""What pretraining takes unless told otherwise."""
+
+DROPOUT = 0.1
+"""What the saved configuration says, for whoever trains the model on."""
+
+
+def pretrain(
+    corpus: str | Path | Sequence[Path] | Iterable[str],
+    *,
+    out: str | Path,
+    plan: Plan | None = None,
+    data: Mapping[str, Any] | None = None,
+    training: Mapping[str, Any] | None = None,
+    minutes: float = 0.0,
+    seed: int = 42,
+    half: bool = False,
+    resume: bool = False,
+    reporter: Reporter | None = None,
+) -> RunResult:
+    """Train a masked LM from text alone, or continue one, and return where it is and how it went.
+
+    Args:
+        corpus: a file or several, the name of a corpus or dataset, or texts.
+        out: folder of the run; the model will be in `out/model`.
+        plan: what to make.
+        data: how to read the corpus, as `build_corpus` takes it, such as ``{"min_words": 3}``.
+        training: settings of the loop, such as ``{"steps": 5000}``.
+        minutes: train for about so long, instead of a number of steps; how many that makes is measured first.
+        seed: same seed, same model.
+        half: store the weights in float16.
+        resume: go on from the last checkpoint in `out`.
+        reporter: is told how it goes.
+    """
+    out, plan = Path(out), plan or Plan()
+    PartialState()
+    rank, processes = world()
+    reporter = (reporter if rank == 0 else None) or Reporter()
+    finished = open_folder(out, resume=resume)
+    if finished is not None:
+        reporter.say(f"{out} is finished already; its model is in {out / MODEL}.")
+        return finished
+    at_least("minutes", minutes, 0, of="pretraining")
+    settings = Settings(**{**DEFAULTS, **(training or {})}, seeds=Seeds.all(seed), max_length=plan.length)
+    if minutes and settings.steps:
+        raise MirrormaskError("Give either 'minutes' or 'steps', not both.")
+    torch.manual_seed(derive(seed, "weights"))
+    text = _Text(plan, corpus, dict(data or {}), out / WORK / f"text-{rank}", seed, reporter)
+    model = _model(plan, text)
+    rows, aside = _rows(plan, settings, text)
+    precision = best_precision(model.lm.device, settings.precision)
+    steps = _total(out / WORK / "steps.json", model, rows, settings, precision, minutes, reporter)
+    settings = dataclasses.replace(settings, steps=steps)
+    rates = _Rates(reporter, model, rows, precision)
+    reporter.say(
+        f"{steps:,} steps of {settings.batch_size} rows of {plan.length} tokens: "
+        f"{steps * settings.batch_size * rows.content / len(text.train):.1f} passes over {len(text.train):,} tokens."
+    )
+    with quickened(model):
+        if should_compile(settings.compile, model.lm.device, steps, plan.length):
+            model.compile()
+        result = fit(
+            model,
+            rows,
+            settings,
+            out,
+            evaluate=HeldOutScore(model, aside, precision, derive(seed, "held-out") >> 16),
+            reporter=rates,
+            resume=resume,
+            plan={"pretraining": dataclasses.asdict(plan), "text": text.facts["fingerprint"], "processes": processes},
+        )
+    record = _record(plan, settings, text, result, rates, model)
+    if rank == 0:
+        _save(model.lm, out / MODEL, record, half=half)
+        write_json(out / RECORD, record)
+        for leftover in (CHECKPOINT, "best", WORK):
+            shutil.rmtree(out / leftover, ignore_errors=True)
+    return RunResult(out, out / MODEL, record)
+
+
+class _Text:
+    """The prepared text: a tokenizer and two streams of ids, made once and found again when resuming."""
+
+    def __init__(
+        self, plan: Plan, source: Any, data: dict[str, Any], folder: Path, seed: int, reporter: Reporter
+    ) -> None:
+        from transformers import AutoTokenizer
+
+        made = folder / "text.json"
+        if not made.is_file():
+            source = str(source) if isinstance(source, Path) else source
+            corpus = build_corpus(source, folder / "corpus", **data)
+            reporter.say(f"{corpus.report}.")
+            tokenizer = self._tokenizer(plan, corpus, reporter)
+            with atomic_folder(folder / "tokenizer") as unfinished:
+                tokenizer.save_pretrained(str(unfinished))
+            pack(corpus, tokenizer, folder / "packed", one_in=plan.held_out)
+            facts = {"fingerprint": corpus.fingerprint, "texts": len(corpus), **dataclasses.asdict(corpus.report)}
+            del corpus  # closes its files
+            shutil.rmtree(folder / "corpus")
+            write_json(made, facts)
+        self.facts: dict[str, Any] = read_json(made)
+        with quiet_loading():
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder / "tokenizer")
+        self.train, self.aside = open_packed(folder / "packed")
+
+    @staticmethod
+    def _tokenizer(plan: Plan, corpus: Corpus, reporter: Reporter) -> Any:
+        if plan.init:
+            return MaskedLM.load(plan.init, device="cpu").tokenizer
+        begun = time.monotonic()
+        tokenizer = train_tokenizer(
+            _Texts(corpus), vocabulary=plan.vocabulary, cased=plan.cased, longest=plan.positions
+        )
+        reporter.say(f"A tokenizer of {len(tokenizer):,} pieces, learned in {time.monotonic() - begun:.0f} s.")
+        return tokenizer
+
+
+class _Texts:
+    """The texts of a corpus, read from disk each time they are gone through."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+
+    def __iter__(self) -> Iterator[str]:
+        for start, stop in self.corpus.blocks(4096, 1 << 20):
+            yield from self.corpus.column(0, start, stop)
+
+
+def _model(plan: Plan, text: _Text) -> Pretraining:
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    tokenizer = text.tokenizer
+    if plan.init:
+        lm = MaskedLM.load(plan.init, device=device)
+        longest = int(getattr(lm.model.config, "max_position_embeddings", plan.length))
+        if plan.length > longest:
+            raise MirrormaskError(
+                f"The 'length' of pretraining must be at most {longest}, the most {plan.init} can read. "
+                f"Got {plan.length}."
+            )
+        set_dropout(lm.model, plan.dropout)
+    else:
+        lm = MaskedLM(fresh_bert(plan, len(tokenizer), tokenizer.pad_token_id), tokenizer).to(device)
+    size = len(tokenizer)
+    special = torch.zeros(size, dtype=torch.bool)
+    special[[i for i in tokenizer.all_special_ids if i < size]] = True
+    masking = Masking(
+        mask_id=tokenizer.mask_token_id,
+        special=special,
+        starts=torch.from_numpy(word_starts(tokenizer)),
+        rate=plan.mask_rate,
+        whole_words=plan.whole_words,
+    )
+    weights = torch.zeros(int(lm.model.config.vocab_size))
+    if plan.bag:
+        counts = torch.from_numpy(_counts(text.train, size))
+        weights[:size] = word_weights(counts)
+        weights[:size][special] = 0.0
+    return Pretraining(lm, masking, plan, weights).to(device)
+
+
+def _counts(stream: Stream, size: int, block: int = 1 << 22) -> np.ndarray[Any, np.dtype[np.int64]]:
+    counts = np.zeros(size, dtype=np.int64)
+    for start in range(0, len(stream), block):
+        counts += np.bincount(stream[start : start + block], minlength=size)
+    return counts
+
+
+def _rows(plan: Plan, settings: Settings, text: _Text) -> tuple[PackedRows, PackedRows]:
+    frame = frame_of(text.tokenizer)
+    together = 2 if plan.neighbors else 1
+    rows = PackedRows(
+        text.train,
+        frame,
+        length=plan.length,
+        batch_size=settings.batch_size,
+        seed=settings.seeds.data,
+        together=together,
+    )
+    aside = PackedRows(
+        text.aside, frame, length=plan.length, batch_size=min(128, settings.batch_size), seed=settings.seeds.data
+    )
+    return rows, aside
+
+
+def _total(
+    path: Path,
+    model: Pretraining,
+    rows: PackedRows,
+    settings: Settings,
+    precision: Precision,
+    minutes: float,
+    reporter: Reporter,
+) -> int:
+    """Return the number of updates; for a time budget it is measured once, and the same after a resume."""
+    if not minutes:
+        return settings.total_steps(len(rows))
+    if path.is_file():
+        return int(read_json(path)["steps"])
+    device = model.lm.device
+    if should_compile(settings.compile, device, 1 << 30, rows.length):
+        model.compile()
+    model.train()
+    rank, processes = world()
+    batch = rows.at(0, rank=rank, world=processes)
+    warm, timed = (3, 20) if device.type == "cuda" else (1, 2)
+    for number in range(warm + timed):
+        if number == warm:
+            _wait(device)
+            begun = time.monotonic()
+        with precision.autocast(device):
+            loss = model(batch, number)
+        loss.backward()
+    _wait(device)
+    seconds = (time.monotonic() - begun) / timed
+    model.zero_grad(set_to_none=True)
+    steps = max(1, int(minutes * 60 / (1.04 * seconds * settings.accumulation)))  # updates and logging take the rest
+    reporter.say(f"A step takes {seconds:.3f} s, so {minutes:g} minutes make about {steps:,}.")
+    write_json(path, {"steps": steps})
+    return steps
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+class _Rates(Reporter):
+    """Adds tokens per second and the share of the device's matrix rate to what another reporter is told."""
+
+    def __init__(self, inner: Reporter, model: Pretraining, rows: PackedRows, precision: Precision) -> None:
+        self.inner = inner
+        self.tokens = rows.batch_size * rows.length
+        hidden = model.masking.count(rows.content)
+        self.flops = step_flops(model.lm, rows=rows.batch_size, length=rows.length, hidden=hidden)
+        names = {"bf16": torch.bfloat16, "fp16": torch.float16}
+        self.peak = matmul_rate(model.lm.device, names.get(precision.name, torch.float32)) * world()[1]
+        self.seen: list[float] = []
+
+    def say(self, text: str) -> None:
+        self.inner.say(text)
+
+    def start(self, total: int, done: int, precision: Precision) -> None:
+        self.inner.start(total, done, precision)
+
+    def step(self, step: int, metrics: dict[str, float]) -> None:
+        speed = metrics["steps_per_second"]
+        self.seen.append(speed)
+        rates = {"tokens_per_second": speed * self.tokens, "utilization": speed * self.flops / self.peak}
+        self.inner.step(step, {**metrics, **rates})
+
+    def evaluated(self, step: int, score: Score, best: bool) -> None:
+        self.inner.evaluated(step, score, best)
+
+    def stop(self) -> None:
+        self.inner.stop()
+
+    def summary(self) -> dict[str, float]:
+        """Return the median speed of this process's steps."""
+        speed = float(np.median(self.seen)) if self.seen else 0.0
+        return {
+            "tokens_per_second": speed * self.tokens,
+            "model_tflops_per_second": speed * self.flops / 1e12,
+            "matmul_tflops_per_second": self.peak / 1e12,
+            "utilization": speed * self.flops / self.peak,
+        }
+
+
+def _record(
+    plan: Plan, settings: Settings, text: _Text, result: Result, rates: _Rates, model: Pretraining
+) -> dict[str, Any]:
+    return {
+        "plan": dataclasses.asdict(plan),
+        "settings": dataclasses.asdict(settings),
+        "data": {**text.facts, "tokens": len(text.train), "held_out_tokens": len(text.aside)},
+        "parameters": sum(p.numel() for p in model.lm.parameters()),
+        "tokens_seen": result.steps * settings.batch_size * settings.accumulation * plan.length,
+        "speed": rates.summary(),
+        "result": dataclasses.asdict(result),
+        "device": str(model.lm.device),
+        "versions": versions(),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def _save(lm: MaskedLM, folder: Path, record: dict[str, Any], *, half: bool) -> None:
+    """Write a plain Hugging Face folder, whole or not at all."""
+    model = copy.deepcopy(lm.model).cpu()
+    set_dropout(model, DROPOUT)
+    if half:
+        model = model.half()
+    with atomic_folder(folder) as unfinished, quiet_loading():
+        model.save_pretrained(str(unfinished))
+        lm.tokenizer.save_pretrained(str(unfinished))
+        write_card(unfinished / "README.md", record)

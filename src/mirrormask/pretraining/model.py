@@ -1,0 +1,118 @@
+"""The masked LM in training: one forward over rows without padding, the LM head only where a token is hidden."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from mirrormask.models.masked_lm import MaskedLM
+from mirrormask.pretraining.masking import IGNORED, Masking
+from mirrormask.pretraining.objectives import bag_loss, neighbor_loss, row_vectors
+from mirrormask.pretraining.plan import Plan
+
+
+def fresh_bert(plan: Plan, vocabulary: int, pad_id: int) -> Any:
+    """Return a `BertForMaskedLM` with new weights in the plan's shape.
+
+    BERT's spread of 0.02 belongs to its width of 768: a sum over fewer inputs needs larger weights to keep its size.
+    With 0.02 a narrow model knows nothing but the words' frequencies for many more steps.
+    """
+    from transformers import BertConfig, BertForMaskedLM
+
+    return BertForMaskedLM(
+        BertConfig(
+            vocab_size=vocabulary,
+            hidden_size=plan.width,
+            num_hidden_layers=plan.layers,
+            num_attention_heads=plan.heads,
+            intermediate_size=4 * plan.width,
+            max_position_embeddings=plan.positions,
+            hidden_dropout_prob=plan.dropout,
+            attention_probs_dropout_prob=plan.dropout,
+            pad_token_id=pad_id,
+            initializer_range=0.02 * math.sqrt(768 / plan.width),
+        )
+    )
+
+
+def set_dropout(model: nn.Module, rate: float) -> None:
+    """Give every dropout of a model this rate, and say so in its configuration."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = rate
+        if isinstance(getattr(module, "dropout_prob", None), float):
+            module.dropout_prob = rate  # type: ignore[assignment]
+    config: Any = model.config
+    for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+        if hasattr(config, name):
+            setattr(config, name, rate)
+
+
+class Pretraining(nn.Module):
+    """A masked LM whose call on rows is its loss.
+
+    Args:
+        lm: the model.
+        masking: what is hidden.
+        plan: the weights of the losses.
+        weights: of each word in the bag of words (vocabulary,).
+    """
+
+    def __init__(self, lm: MaskedLM, masking: Masking, plan: Plan, weights: Tensor) -> None:
+        super().__init__()
+        self.lm = lm
+        self.masking = masking
+        self.bag, self.neighbors, self.temperature = plan.bag, plan.neighbors, plan.temperature
+        self.places = plan.length - 2
+        self.weights: Tensor
+        self.register_buffer("weights", weights, persistent=False)
+        width = lm.model.config.hidden_size
+        self.decoder = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width)) if plan.bag else None
+        self.compute: Callable[..., Tensor] = self.losses
+
+    def compile(self) -> None:  # type: ignore[override]
+        """Compile forward and loss as one graph."""
+        self.compute = torch.compile(self.losses, dynamic=False)
+
+    def forward(self, rows: Tensor, seed: int = 0) -> Tensor:
+        """Return the loss of rows (n, length)."""
+        if rows.device != self.lm.device:
+            rows = rows.pin_memory().to(self.lm.device, non_blocking=True) if torch.cuda.is_available() else rows
+        if self.masking.special.device != rows.device:
+            self.masking = self.masking.to(rows.device)
+        hidden = self.masking(rows, self.masking.count(self.places), seed)
+        compute = self.compute if torch.is_grad_enabled() else self.losses
+        return compute(hidden.ids, hidden.positions, hidden.labels)
+
+    def losses(self, ids: Tensor, positions: Tensor, labels: Tensor) -> Tensor:
+        """Return the weighted sum of the losses, all from one forward."""
+        states, at = self._states(ids, positions)
+        loss = F.cross_entropy(self.lm.head(at).float(), labels.flatten(), ignore_index=IGNORED)
+        if self.bag or self.neighbors:
+            vectors = row_vectors(states, ~self.masking.special[ids] | (ids == self.masking.mask_id))
+            if self.decoder is not None:
+                table = self.lm.model.get_output_embeddings().weight
+                loss = loss + self.bag * bag_loss(self.decoder(vectors) @ table.T, labels, self.weights)
+            if self.neighbors:
+                loss = loss + self.neighbors * neighbor_loss(vectors, self.temperature)
+        return loss
+
+    @torch.no_grad()
+    def guesses(self, rows: Tensor, masking: Masking, count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the summed loss, the hits and the number of hidden tokens of rows (n, length)."""
+        hidden = masking(rows, count, seed)
+        _, at = self._states(hidden.ids, hidden.positions)
+        scores, labels = self.lm.head(at).float(), hidden.labels.flatten()
+        loss = F.cross_entropy(scores, labels, ignore_index=IGNORED, reduction="sum")
+        return loss, (scores.argmax(-1) == labels).sum(), (labels != IGNORED).sum()
+
+    def _states(self, ids: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return all states (n, length, d), and those at the positions, end to end (n * k, d)."""
+        states: Tensor = self.lm.model.base_model(input_ids=ids).last_hidden_state
+        places = positions[:, :, None].expand(-1, -1, states.shape[-1])
+        return states, states.gather(1, places).flatten(0, 1)

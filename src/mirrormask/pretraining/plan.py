@@ -1,0 +1,61 @@
+"""What to pretrain: the shape of the model, its tokenizer, what is hidden, and what else is learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mirrormask.core.errors import MirrormaskError, above, at_least, between
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A masked LM to be made.
+
+    Args:
+        init: a masked LM to continue from, with its tokenizer and shape; empty starts from nothing.
+        vocabulary: pieces of the tokenizer.
+        cased: keep capitals and accents.
+        layers, width, heads: of the encoder; a layer's inner width is four times its width.
+        positions: the most tokens the model can read.
+        length: tokens of a training row, special tokens included.
+        mask_rate: share of a row's tokens to hide.
+        whole_words: hide words, not pieces.
+        dropout: while pretraining; the model's configuration then says 0.1, for whoever trains it on.
+        bag: weight of rebuilding the hidden words from the row's mean vector alone.
+        neighbors: weight of finding the row that follows in the text.
+        temperature: of the cosines of neighbors.
+        held_out: one text in so many is held out to measure on.
+    """
+
+    init: str = ""
+    vocabulary: int = 16_384
+    cased: bool = False
+    layers: int = 6
+    width: int = 384
+    heads: int = 6
+    positions: int = 512
+    length: int = 128
+    mask_rate: float = 0.2
+    whole_words: bool = False
+    dropout: float = 0.1
+    bag: float = 0.0
+    neighbors: float = 0.0
+    temperature: float = 0.05
+    held_out: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("layers", "width", "heads"):
+            at_least(name, getattr(self, name), 1, of="pretraining")
+        at_least("length", self.length, 8, of="pretraining")
+        at_least("positions", self.positions, self.length, of="pretraining")
+        above("mask_rate", self.mask_rate, 0, of="pretraining")
+        between("mask_rate", self.mask_rate, 0, 0.9, of="pretraining")
+        between("dropout", self.dropout, 0, 0.9, of="pretraining")
+        at_least("bag", self.bag, 0, of="pretraining")
+        at_least("neighbors", self.neighbors, 0, of="pretraining")
+        above("temperature", self.temperature, 0, of="pretraining")
+        at_least("held_out", self.held_out, 2, of="pretraining")
+        if self.width % self.heads:
+            raise MirrormaskError(
+                f"The 'width' of pretraining must be a multiple of its 'heads', {self.heads}. Got {self.width}."
+            )
