@@ -45,7 +45,7 @@ def run(tiny_folder: Path, sentences: list[str], tmp_path: Path) -> Callable[...
 
 
 def test_counts() -> None:
-    assert (len(METHODS), len(POOLINGS), len(PAIRINGS)) == (4, 9, 5)
+    assert (len(METHODS), len(POOLINGS), len(PAIRINGS)) == (4, 9, 7)
 
 
 def assert_usable(done: RunResult, sentences: list[str], tiny_folder: Path) -> None:

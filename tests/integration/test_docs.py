@@ -46,20 +46,20 @@ def clean_registries() -> Iterator[None]:
     for registry, parts in kept:
         registry._parts.clear()
         registry._parts.update(parts)  # type: ignore[arg-type]
-    for name in [name for name in sys.modules if "word_deletion" in name or "simcse_deletion" in name]:
+    for name in [name for name in sys.modules if "word_swap" in name or "simcse_swap" in name]:
         del sys.modules[name]
 
 
 @pytest.mark.usefixtures("clean_registries")
 def test_the_worked_example_of_a_part_works(tmp_path: Path) -> None:
     part, test, method = PYTHON.findall((DOCS / "adding-a-part.md").read_text(encoding="utf-8"))
-    load("mirrormask.views.word_deletion", part, tmp_path)
-    tests = vars(load("test_word_deletion", test, tmp_path))
-    load("mirrormask.methods.simcse_deletion", method, tmp_path)
+    load("mirrormask.views.word_swap", part, tmp_path)
+    tests = vars(load("test_word_swap", test, tmp_path))
+    load("mirrormask.methods.simcse_swap", method, tmp_path)
     ran = [run() for name, run in tests.items() if name.startswith("test_")]
     assert len(ran) == 4
-    record = methods.build("simcse-deletion", rate=0.2).record()
-    assert record["views"][1] == {"type": "WordDeletion", "rate": 0.2}
+    record = methods.build("simcse-swap", rate=0.2).record()
+    assert record["views"][1] == {"type": "WordSwap", "rate": 0.2}
 
 
 def test_the_guide_names_every_key_of_a_recipe() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
@@ -22,9 +23,9 @@ class Objective(nn.Module):
     def attach(self, encoder: Any) -> None:
         """Make what the objective needs from the encoder to be trained, once, before training."""
 
-    def of_vectors(self) -> Objective | None:
-        """Return the part that is a function of the vectors alone, which attacks and sources of negatives ask."""
-        return None if self.needs_encoder else self
+    def split(self) -> tuple[Objective | None, Objective | None]:
+        """Return the part that is a function of the vectors alone, and the part that runs the encoder."""
+        return (None, self) if self.needs_encoder else (self, None)
 
     def forward(self, step: Step) -> Tensor:
         """Return the loss of one step."""
@@ -62,11 +63,14 @@ class WeightedSum(Objective):
         for term in self.terms:
             term.attach(encoder)
 
-    def of_vectors(self) -> Objective | None:
-        """Return the sum of what in the terms is a function of the vectors alone."""
-        parts = [(term.of_vectors(), weight) for term, weight in zip(self.terms, self.weights, strict=True)]
-        kept = [(term, weight) for term, weight in parts if term is not None]
-        return WeightedSum([term for term, _ in kept], [weight for _, weight in kept]) if kept else None
+    def split(self) -> tuple[Objective | None, Objective | None]:
+        """Return the sum of the terms' parts of the one kind, and of the other."""
+        parts = zip(*(term.split() for term in self.terms), strict=True)
+        return tuple(self._sum(each) for each in parts)  # type: ignore[return-value]
+
+    def _sum(self, parts: Sequence[Objective | None]) -> Objective | None:
+        kept = [(part, weight) for part, weight in zip(parts, self.weights, strict=True) if part is not None]
+        return WeightedSum([part for part, _ in kept], [weight for _, weight in kept]) if kept else None
 
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum of the terms."""

@@ -97,10 +97,13 @@ class Method(nn.Module):
         for view in composition.views:
             view.attach(encoder, head)
         self.objective.attach(encoder)
-        self._criterion = (self.objective.of_vectors(),)  # in a tuple, so that its parts are not registered twice
-        if self._criterion[0] is None and (self.negatives or any(view.gradient_at for view in composition.views)):
+        self._split = self.objective.split()  # in a tuple, so that the parts are not registered twice
+        if self._split[0] is None:
+            raise MirrormaskError("A method needs an objective over sentence vectors. Add one, such as info-nce.")
+        if self._split[1] is not None and chunk is not None:
             raise MirrormaskError(
-                "Attacks and negatives need an objective over sentence vectors. Add one, such as info-nce."
+                "An objective that runs the encoder itself holds the whole batch in memory, so it does not go with "
+                "'large_batch'. Leave one of the two out."
             )
 
     def forward(self, batch: Batch, seed: int = 0) -> Tensor:
@@ -118,7 +121,9 @@ class Method(nn.Module):
             step = self._step(batch, vectors)
             if self.negatives is not None:
                 step = dataclasses.replace(step, extra=self.negatives.draw(step, self.criterion))
-            loss: Tensor = self.objective(step)
+            loss: Tensor = self.criterion(step)
+        if self._split[1] is not None:  # runs the encoder, so in the run's own precision
+            loss = loss + self._split[1](step)
         self._last = dataclasses.replace(
             step, anchor=step.anchor.detach(), positive=step.positive.detach(), hard=None, extra=None
         )
@@ -127,7 +132,7 @@ class Method(nn.Module):
     @property
     def criterion(self) -> Objective:
         """Return what in the objective is a function of the vectors alone."""
-        return self._criterion[0]  # type: ignore[return-value]
+        return self._split[0]  # type: ignore[return-value]
 
     def observe(self) -> None:
         """Let views and the source of negatives see the encoder and the last step, once after the update."""
@@ -136,15 +141,16 @@ class Method(nn.Module):
         if self.negatives is not None and self._last is not None:
             self.negatives.observe(self._last)
 
-    def similarities(self) -> tuple[float, float]:
-        """Return the mean cosine of the last step's positives, and of its in-batch negatives."""
+    @torch.no_grad()
+    def similarities(self) -> dict[str, Tensor]:
+        """Return the mean cosine of the last step's positives, and of its in-batch negatives, still on the device."""
         if self._last is None or len(self._last.anchor) < 2:
-            return float("nan"), float("nan")
-        unit = torch.nn.functional.normalize
-        scores = unit(self._last.anchor, dim=-1) @ unit(self._last.positive, dim=-1).T
-        n = len(scores)
-        own = scores.diagonal().sum()
-        return float(own / n), float((scores.sum() - own) / (n * (n - 1)))
+            return {}
+        anchor, positive = (torch.nn.functional.normalize(v, dim=-1) for v in (self._last.anchor, self._last.positive))
+        n = len(anchor)
+        own = (anchor * positive).sum()
+        every = anchor.sum(dim=0) @ positive.sum(dim=0)  # the sum over all pairs, without their table
+        return {"positive_cosine": own / n, "negative_cosine": (every - own) / (n * (n - 1))}
 
     def _roles(self, batch: Batch) -> list[Role]:
         """Return view and rows of the anchor, the positive and each hard negative."""
@@ -170,13 +176,21 @@ class Method(nn.Module):
         vectors: list[Tensor | None] = [None] * len(roles)
         for key, places in groups.items():
             view = roles[places[0]][0]
-            rows = [roles[p][0].rewrite(roles[p][1], rng, self.vocabulary) for p in places]
+            rows = [self._fitting(roles[p][0].rewrite(roles[p][1], rng, self.vocabulary)) for p in places]
             found = self._encode(
                 view, sum(rows[1:], rows[0]), words.get(key, view.words if view.works_at("words") else None)
             )
             for place, part in zip(places, torch.split(found, len(batch)), strict=True):
                 vectors[place] = gather_rows(part.float())
         return [vectors[0] if v is None else v for v in vectors]  # type: ignore[misc]
+
+    def _fitting(self, rows: Tokens) -> Tokens:
+        """Return the rows cut to what the encoder can read: a view may have made them longer."""
+        limit, frame = self.encoder.max_seq_length, self.vocabulary.frame
+        if limit is None or rows.lengths.max(initial=0) <= limit:
+            return rows
+        texts = (row[len(frame.prefix) : len(row) - len(frame.suffix)] for row in rows.rows)
+        return Tokens.of([frame.around(ids, limit) for ids in texts])
 
     def _encode(self, view: View, tokens: Tokens, words: Embed | None) -> Tensor:
         encoder = view.encoder_of(self.encoder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mirrormask.core.batch import Frame, Tokens
+from mirrormask.core.batch import Frame, Ids, Tokens
 from mirrormask.core.registry import Registry, configuration
 
 
@@ -30,6 +30,16 @@ class Vocabulary:
     word_starts: NDArray[np.bool_]
     mask_id: int | None
     special_ids: frozenset[int]
+
+
+def rewrite_texts(rows: Tokens, vocabulary: Vocabulary, change: Callable[[Ids], Ids]) -> Tokens:
+    """Return the rows with `change` done to each text; the tokens around it stay."""
+    before, after = len(vocabulary.frame.prefix), len(vocabulary.frame.suffix)
+    found = []
+    for row in rows.rows:
+        end = len(row) - after
+        found.append(np.concatenate([row[:before], change(row[before:end]), row[end:]]))
+    return Tokens.of(found)
 
 
 class View(nn.Module):
