@@ -131,10 +131,10 @@ def test_minutes_become_steps_that_a_resume_keeps(sentences: list[str], tmp_path
         def say(self, text: str) -> None:
             said.append(text)
 
-    options: dict[str, Any] = {"minutes": 0.02, "training": {"steps": 0, "checkpoint_every": 1}}
+    options: dict[str, Any] = {"minutes": 0.005, "training": {"steps": 0, "checkpoint_every": 1}}
     with pytest.raises(Killed):
-        run(sentences, tmp_path / "run", reporter=Watch(2), **options)
-    assert any("0.02 minutes make about" in line for line in said)
+        run(sentences, tmp_path / "run", reporter=Watch(1), **options)
+    assert any("0.005 minutes make about" in line for line in said)
     planned = int(next(line for line in said if " steps of 8 rows" in line).split()[0].replace(",", ""))
     done = run(sentences, tmp_path / "run", resume=True, **options)
     assert done.record["result"]["steps"] == planned
@@ -166,3 +166,13 @@ def test_too_long_rows_for_a_model_are_refused(sentences: list[str], tiny_folder
 def test_too_little_text_is_said(tmp_path: Path) -> None:
     with pytest.raises(MirrormaskError, match="tokens, and one row takes 14"):
         run(["a b", "c d"], tmp_path / "run")
+
+
+def test_a_given_tokenizer_is_used(sentences: list[str], tiny_folder: Path, tmp_path: Path) -> None:
+    plan = Plan(**{**TINY.__dict__, "tokenizer": str(tiny_folder)})
+    done = run(sentences, tmp_path / "run", plan=plan)
+    lm = MaskedLM.load(done.model)
+    assert lm.tokenizer.get_vocab() == MaskedLM.load(tiny_folder).tokenizer.get_vocab()
+    assert lm.layers == 2, "with weights of its own"
+    with pytest.raises(MirrormaskError, match="'init' or 'tokenizer', not both"):
+        Plan(init="mini", tokenizer="mini")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer, BertTokenizer
 
-from mirrormask.core.errors import DataError, MirrormaskError
-from mirrormask.pretraining.tokenizer import SPECIAL, train_tokenizer
+from mirrormask.core.errors import DataError, MirrormaskError, ModelError
+from mirrormask.pretraining.tokenizer import SPECIAL, load_tokenizer, train_tokenizer
 
 CHINESE = ["今天天气很好，我们去公园。", "他在学校里读书，天气不好。", "公园里有很多学校的人。"] * 4
 
@@ -65,3 +65,19 @@ def test_what_cannot_be_learned_from_is_said() -> None:
         train_tokenizer(["", "  "])
     with pytest.raises(MirrormaskError, match="'vocabulary' of the tokenizer must be at least 64. Got 7"):
         train_tokenizer(["a b"], vocabulary=7)
+
+
+def test_a_tokenizer_of_a_model_can_be_taken(sentences: list[str], tiny_folder: Path, tmp_path: Path) -> None:
+    assert load_tokenizer(str(tiny_folder)).mask_token == "[MASK]"
+    alone = train_tokenizer(sentences, vocabulary=120)
+    alone.save_pretrained(str(tmp_path))  # a folder with a tokenizer and no model
+    assert load_tokenizer(str(tmp_path)).get_vocab() == alone.get_vocab()
+
+
+def test_a_tokenizer_without_a_mask_is_refused(sentences: list[str], tmp_path: Path) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    raw = train_tokenizer(sentences, vocabulary=120).backend_tokenizer
+    PreTrainedTokenizerFast(tokenizer_object=raw, pad_token="[PAD]", sep_token="[SEP]").save_pretrained(str(tmp_path))
+    with pytest.raises(ModelError, match="has no mask token"):
+        load_tokenizer(str(tmp_path))

@@ -19,6 +19,9 @@ def pretrain(
     ),
     out: Path = typer.Option(..., "--out", "-o", help="Folder of the run; the model will be in OUT/model."),
     init: str = typer.Option("", "--init", help="Continue this masked LM instead of starting from nothing."),
+    tokenizer: str = typer.Option(
+        "", "--tokenizer", help="Take the tokenizer of this model instead of a new one.", rich_help_panel=SHAPE
+    ),
     vocabulary: int = typer.Option(16_384, "--vocabulary", help="Pieces of the tokenizer.", rich_help_panel=SHAPE),
     cased: bool = typer.Option(False, "--cased", help="Keep capitals and accents.", rich_help_panel=SHAPE),
     layers: int = typer.Option(6, "--layers", help="Layers of the encoder.", rich_help_panel=SHAPE),
@@ -104,6 +107,7 @@ def pretrain(
             out=out,
             plan=Plan(
                 init=init,
+                tokenizer=tokenizer,
                 vocabulary=vocabulary,
                 cased=cased,
                 layers=layers,

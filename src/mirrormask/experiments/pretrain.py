@@ -33,7 +33,7 @@ from mirrormask.pretraining.objectives import word_weights
 from mirrormask.pretraining.packing import PackedRows, Stream, open_packed, pack
 from mirrormask.pretraining.plan import Plan
 from mirrormask.pretraining.scoring import HeldOutScore
-from mirrormask.pretraining.tokenizer import train_tokenizer
+from mirrormask.pretraining.tokenizer import load_tokenizer, train_tokenizer
 from mirrormask.training.compiling import should_compile
 from mirrormask.training.gather import world
 from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, fit
@@ -156,6 +156,8 @@ class _Text:
     def _tokenizer(plan: Plan, corpus: Corpus, reporter: Reporter) -> Any:
         if plan.init:
             return MaskedLM.load(plan.init, device="cpu").tokenizer
+        if plan.tokenizer:
+            return load_tokenizer(plan.tokenizer)
         begun = time.monotonic()
         tokenizer = train_tokenizer(
             _Texts(corpus), vocabulary=plan.vocabulary, cased=plan.cased, longest=plan.positions

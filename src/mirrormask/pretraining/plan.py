@@ -13,7 +13,8 @@ class Plan:
 
     Args:
         init: a masked LM to continue from, with its tokenizer and shape; empty starts from nothing.
-        vocabulary: pieces of the tokenizer.
+        tokenizer: the tokenizer of this model or folder instead of a new one.
+        vocabulary: pieces of a new tokenizer.
         cased: keep capitals and accents.
         layers, width, heads: of the encoder; a layer's inner width is four times its width.
         positions: the most tokens the model can read.
@@ -28,6 +29,7 @@ class Plan:
     """
 
     init: str = ""
+    tokenizer: str = ""
     vocabulary: int = 16_384
     cased: bool = False
     layers: int = 6
@@ -55,6 +57,8 @@ class Plan:
         at_least("neighbors", self.neighbors, 0, of="pretraining")
         above("temperature", self.temperature, 0, of="pretraining")
         at_least("held_out", self.held_out, 2, of="pretraining")
+        if self.init and self.tokenizer:
+            raise MirrormaskError("A model that is continued has a tokenizer: give 'init' or 'tokenizer', not both.")
         if self.width % self.heads:
             raise MirrormaskError(
                 f"The 'width' of pretraining must be a multiple of its 'heads', {self.heads}. Got {self.width}."

@@ -8,12 +8,15 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mirrormask.core.errors import DataError, at_least
+from mirrormask.core.errors import DataError, ModelError, at_least
 from mirrormask.data.sentences import is_cjk
+from mirrormask.models.loading import cache_if_offline, quiet_loading
+from mirrormask.models.names import resolve, unreachable
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -63,6 +66,26 @@ def train_tokenizer(
     )
     learner.train_from_iterator(texts, trainer)
     return as_bert(learner.get_vocab(), cased=cased, longest=longest)
+
+
+def load_tokenizer(name: str) -> Any:
+    """Return the tokenizer of a model or folder, which must have what masks and rows need.
+
+    Raises:
+        ModelError: there is none, or it lacks a special token.
+    """
+    from transformers import AutoTokenizer
+
+    folder = resolve(name) if not (Path(name) / "tokenizer.json").is_file() else name
+    try:
+        with quiet_loading(), cache_if_offline(folder):
+            tokenizer = AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise unreachable(name, error) from error
+    for kind in ("mask", "sep", "pad"):
+        if getattr(tokenizer, f"{kind}_token") is None:
+            raise ModelError(f"The tokenizer of {name} has no {kind} token. Name one of a masked language model.")
+    return tokenizer
 
 
 def as_bert(pieces: dict[str, int], *, cased: bool, longest: int) -> Any:
