@@ -133,8 +133,7 @@ def _normed(states: Tensor, own: _Affine, epsilon: float) -> Tensor:
 
 def _activated(x: Tensor, activation: Callable[[Tensor], Tensor]) -> Tensor:
     if type(activation).__name__ == "GELUActivation":
-        x = torch.ops.aten.gelu_(x)  # the usual one, in place
-        return x
+        activation = torch.ops.aten.gelu_  # the usual one, in place
     return activation(x)
 
 

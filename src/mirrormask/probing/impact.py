@@ -54,6 +54,8 @@ class Impact:
         root: `none`; `kept`: the first special token is unit 0, read but never masked, as the released dependency
             probe has it, so its column is that of a state and itself; `masked`: it is a unit like any other, as in
             the released discourse probe.
+        reach: how far apart two units may be that are masked together; farther ones get the number of a state and
+            itself. By default all pairs are run; neighbors alone (1) are enough to cut words apart.
         separator: what stands between two units.
 
     Example:
@@ -67,6 +69,7 @@ class Impact:
     columns: str = "first"
     whole_units: bool = True
     root: str = "none"
+    reach: int | None = None
     separator: str = " "
 
     def __post_init__(self) -> None:
@@ -74,6 +77,8 @@ class Impact:
         one_of("rows", self.rows, (*REDUCTIONS, STATE), of="impact")
         one_of("columns", self.columns, REDUCTIONS, of="impact")
         one_of("root", self.root, ROOTS, of="impact")
+        if self.reach is not None:
+            at_least("reach", self.reach, 1, of="impact")
         if self.rows == STATE and not self.whole_units:
             raise MirrormaskError(
                 f"The 'rows' of impact cannot be {STATE!r} when sub-words are masked alone. "
@@ -93,6 +98,7 @@ def impact_matrices(
     precision: str = "auto",
     token_budget: int | None = None,
     label: str = "Sentence",
+    first: int = 1,
 ) -> Iterator[Matrix]:
     """Yield the impact matrix (n, n) of each sentence, in order; with several layers (layers, n, n).
 
@@ -105,6 +111,7 @@ def impact_matrices(
         precision: `auto` (what the device is fast at), `fp32`, `bf16` or `fp16`.
         token_budget: most tokens of a batch; by default what fits a CPU's cache, or fills a GPU.
         label: what a sentence is called in errors, such as "Line".
+        first: the number of the first sentence, for errors.
 
     Raises:
         DataError: a sentence is empty, or longer than the model reads.
@@ -116,7 +123,7 @@ def impact_matrices(
         (3, 3)
     """
     prober = _Prober(model, impact, precision, token_budget, label)
-    return prober.stream(sentences)
+    return prober.stream(sentences, first)
 
 
 class _Prober:
@@ -144,16 +151,16 @@ class _Prober:
         self.tokenize = UnitTokenizer(tokenizer, _limit(self.base, tokenizer), separator=impact.separator, label=label)
         self.read = reader_of(self.base, tokenizer.mask_token_id, chosen).read
 
-    def stream(self, sentences: Iterable[Sequence[str]]) -> Iterator[Matrix]:
+    def stream(self, sentences: Iterable[Sequence[str]], number: int) -> Iterator[Matrix]:
+        """Yield the matrices, block after block."""
         block: list[Units] = []
         tokens = 0
-        number = 0
         source = iter(sentences)
         while some := list(itertools.islice(source, 32)):
-            for units in self.tokenize(some, number + 1):
+            for units in self.tokenize(some, number):
                 block.append(units)
-                count = int(units.sizes.sum()) if not self.impact.whole_units else len(units)
-                tokens += count * (count + 1) // 2 * len(units.ids)
+                count = len(units) if self.impact.whole_units else int(units.sizes.sum())
+                tokens += count * (1 + min(count, self.impact.reach or count)) * len(units.ids) // 2
                 if tokens >= _BATCHES_AT_ONCE * self.budget or len(block) == _SENTENCES_AT_ONCE:
                     yield from self.block(block)
                     block, tokens = [], 0
@@ -179,7 +186,7 @@ class _Prober:
     def _equal(self, sentences: Sequence[Units]) -> list[Matrix]:
         words = [units.with_root() if self.impact.root != "none" else units for units in sentences]
         masked = words if self.impact.whole_units else [units.of_tokens() for units in words]
-        inputs = masked_inputs(masked, kept_root=self.impact.root == "kept")
+        inputs = masked_inputs(masked, kept_root=self.impact.root == "kept", reach=self.impact.reach)
         values = self._values(masked, inputs)
         return [self._matrix(values[place], units, len(masked[place])) for place, units in enumerate(words)]
 

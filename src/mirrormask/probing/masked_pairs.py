@@ -46,12 +46,13 @@ class MaskedInputs:
         return len(self.source)
 
 
-def masked_inputs(sentences: Sequence[Units], *, kept_root: bool = False) -> MaskedInputs:
+def masked_inputs(sentences: Sequence[Units], *, kept_root: bool = False, reach: int | None = None) -> MaskedInputs:
     """Return all inputs of sentences of one length.
 
     Args:
         sentences: the sentences.
         kept_root: their first unit is a root that is read but never masked.
+        reach: how far apart two units of a pair may be; by default any distance.
 
     Example:
         >>> units = Units(np.arange(5), np.array([1, 2, 3]), np.array([1, 1, 1]))
@@ -62,13 +63,23 @@ def masked_inputs(sentences: Sequence[Units], *, kept_root: bool = False) -> Mas
     root = int(kept_root)
     counts = [len(units) for units in sentences]
     alone = [np.arange(root, n) for n in counts]
-    pairs = [np.triu_indices(n - root, k=1) for n in counts]
+    pairs = [_pairs(n - root, reach) for n in counts]
     none = [np.full(root, NONE) for _ in counts]
     first = [*none, *alone, *(a + root for a, _ in pairs)]
     second = [*none, *(np.full(len(a), NONE) for a in alone), *(b + root for _, b in pairs)]
     numbers = np.concatenate([np.arange(len(counts))] * 3)
     source = np.repeat(numbers, [len(part) for part in first])
     return _with_reads(sentences, source, np.concatenate(first), np.concatenate(second), kept_root)
+
+
+def _pairs(n: int, reach: int | None) -> tuple[Index, Index]:
+    """Return i and j of all i < j < n that are at most `reach` apart."""
+    if reach is None or reach >= n:
+        one, other = np.triu_indices(n, k=1)
+        return one, other
+    first = np.arange(n)
+    counts = np.minimum(reach, n - 1 - first)
+    return np.repeat(first, counts), spread(first + 1, counts)
 
 
 def _with_reads(
