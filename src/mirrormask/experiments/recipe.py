@@ -27,12 +27,14 @@ class ModelSpec:
         pooling: a pooling by name; empty takes the model's own, or the method's.
         template: the prompt of the `mask-prompt` pooling; empty takes PromptBERT's.
         lora: rank of adapters to train instead of all weights; 0 trains all.
+        freeze_embeddings: leave the embeddings as they are.
     """
 
     name: str = "mini"
     pooling: str = ""
     template: str = ""
     lora: int = 0
+    freeze_embeddings: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Recipe:
 
 
 TABLES = {
-    "model": "name, pooling, template, lora",
+    "model": "name, pooling, template, lora, freeze_embeddings",
     "data": "corpus, columns, split, deduplicate, min_words, max_words, limit, dev",
     "method": "name and the method's parameters",
     "pairing": "name and the pairing's parameters",

@@ -254,7 +254,7 @@ def _check_length(max_length: int, frame: int, encoder: Any) -> None:
 
 def _encoder(recipe: Recipe, composition: Composition) -> tuple[Any, str]:
     spec = recipe.model
-    options = {"template": spec.template or TEMPLATE, "lora": spec.lora}
+    options = {"template": spec.template or TEMPLATE, "lora": spec.lora, "freeze_embeddings": spec.freeze_embeddings}
     if spec.pooling:
         return build_encoder(spec.name, pooling=spec.pooling, **options), spec.pooling  # type: ignore[arg-type]
     encoder = build_encoder(spec.name, **options)  # type: ignore[arg-type]

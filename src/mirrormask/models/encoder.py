@@ -45,6 +45,7 @@ def build_encoder(
     pooling: str | None = None,
     template: str = TEMPLATE,
     lora: int = 0,
+    freeze_embeddings: bool = False,
     device: str | None = None,
 ) -> SentenceTransformer:
     """Build a sentence encoder from a masked LM, a plain encoder or an existing sentence encoder.
@@ -54,6 +55,7 @@ def build_encoder(
         pooling: a pooling by name; by default what the model was saved with, or `mean`.
         template: the prompt of the `mask-prompt` pooling.
         lora: rank of the adapters to train instead of all weights; 0 trains all.
+        freeze_embeddings: leave the embeddings as they are in training, so that several encoders can share them.
         device: where to put it; by default the best device there is.
     """
     folder = resolve(name)
@@ -75,6 +77,9 @@ def build_encoder(
             ) from error
         raise
     encoder.mirrormask_source = folder
+    if freeze_embeddings:
+        model = encoder[0].model
+        (model.embeddings if hasattr(model, "embeddings") else model.get_input_embeddings()).requires_grad_(False)
     if lora:
         adapters.add(encoder, rank=lora)
     return encoder

@@ -20,8 +20,7 @@ def copy_head(source: str, out: Path) -> bool:
     if (Path(source) / HEAD).is_file():
         shutil.copyfile(Path(source) / HEAD, out / HEAD)
         return True
-    architectures = _config(source).architectures or []
-    if not any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in architectures):
+    if not _is_masked_lm(source):
         return False
     try:
         model, info = _auto_model().from_pretrained(source, dtype="float32", output_loading_info=True)
@@ -42,13 +41,14 @@ def copy_head(source: str, out: Path) -> bool:
 
 def load_masked_lm(folder: str) -> Any:
     """Return the `AutoModelForMaskedLM` of a masked LM folder, or of a saved encoder with its head."""
-    if not (Path(folder) / "modules.json").is_file():
+    beside = (Path(folder) / HEAD).is_file()
+    if not beside and (Path(folder) / "modules.json").is_file() and not _is_masked_lm(folder):
+        raise ModelError(f"{folder} is a sentence encoder without an LM head ({HEAD}). Name a masked language model.")
+    if not beside:
         model, info = _auto_model().from_pretrained(folder, dtype="float32", output_loading_info=True)
         if any(not name.startswith(model.base_model_prefix + ".") for name in info["missing_keys"]):
             raise ModelError(f"{folder} has no LM head, so its masks cannot be read. Name a masked language model.")
         return model
-    if not (Path(folder) / HEAD).is_file():
-        raise ModelError(f"{folder} is a sentence encoder without an LM head ({HEAD}). Name a masked language model.")
     model = _auto_model().from_config(_config(folder))
     state: dict[str, Any] = {}
     prefix = model.base_model_prefix + "."
@@ -61,6 +61,10 @@ def load_masked_lm(folder: str) -> Any:
     if lost or unexpected:
         raise ModelError(f"{folder}: the LM head does not fit the encoder ({', '.join([*lost, *unexpected][:3])}).")
     return model
+
+
+def _is_masked_lm(folder: str) -> bool:
+    return any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in _config(folder).architectures or [])
 
 
 def _tied(model: Any) -> set[str]:

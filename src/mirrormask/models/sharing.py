@@ -1,0 +1,90 @@
+"""Several models that keep what they have in common once: the layers in a file of each, the rest in one of the first.
+
+The files are shards as the ecosystem knows them, listed in an index. A second model's index leads to the first one's
+file by a relative path, so that plain `AutoModel` and `SentenceTransformer` open both.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from mirrormask.core.errors import ModelError
+from mirrormask.core.storage import atomic_folder, write_json
+from mirrormask.models.lm_head import HEAD
+
+INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
+COMMON, LAYERS = "common.safetensors", "layers.safetensors"
+
+
+def read_weights(folder: Path | str) -> dict[str, Tensor]:
+    """Return all weights of a model in one file or in shards."""
+    folder = Path(folder)
+    if (folder / INDEX).is_file():
+        files = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
+    else:
+        files = [WHOLE]
+    found: dict[str, Tensor] = {}
+    for file in files:
+        with safe_open(folder / file, framework="pt") as stored:
+            found |= {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    return found
+
+
+def write_shared(source: Path | str, out: Path | str, *, like: Path | str | None = None) -> None:
+    """Write a BERT, masked LM or encoder trained from one, as float16 shards.
+
+    Args:
+        source: the model's folder.
+        out: the new folder.
+        like: a folder beside `out`, written before, whose weights outside the layers are the same and are not
+            written again.
+
+    Raises:
+        ModelError: what should be the same is not.
+    """
+    source, out = Path(source), Path(out)
+    weights = {name: tensor.half().contiguous() for name, tensor in _as_masked_lm(source).items()}
+    layers = {name: tensor for name, tensor in weights.items() if ".encoder.layer." in name}
+    common = {name: tensor for name, tensor in weights.items() if name not in layers}
+    where = COMMON
+    if like is not None:
+        _check_same(common, read_weights(like), source, Path(like))
+        where = f"../{Path(like).name}/{COMMON}"
+    with atomic_folder(out) as unfinished:
+        for file in source.iterdir():
+            if file.name not in (WHOLE, HEAD, INDEX) and file.suffix != ".safetensors":
+                (shutil.copytree if file.is_dir() else shutil.copyfile)(file, unfinished / file.name)
+        save_file(layers, unfinished / LAYERS, metadata={"format": "pt"})
+        if like is None:
+            save_file(common, unfinished / COMMON, metadata={"format": "pt"})
+        config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+        write_json(unfinished / "config.json", {**config, "architectures": ["BertForMaskedLM"], "dtype": "float16"})
+        places = {**dict.fromkeys(common, where), **dict.fromkeys(layers, LAYERS)}
+        size = sum(tensor.numel() * tensor.element_size() for tensor in weights.values())
+        write_json(unfinished / INDEX, {"metadata": {"total_size": size}, "weight_map": places})
+
+
+def _as_masked_lm(folder: Path) -> dict[str, Tensor]:
+    """Return the weights under the names a masked LM has them, with the head that lies beside an encoder."""
+    weights = read_weights(folder)
+    if not any(name.startswith("bert.") for name in weights):
+        weights = {f"bert.{name}": tensor for name, tensor in weights.items()}
+    if (folder / HEAD).is_file():
+        with safe_open(folder / HEAD, framework="pt") as stored:
+            weights |= {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    return weights
+
+
+def _check_same(ours: dict[str, Tensor], theirs: dict[str, Tensor], source: Path, like: Path) -> None:
+    different = [name for name, tensor in ours.items() if name not in theirs or not torch.equal(tensor, theirs[name])]
+    if different:
+        raise ModelError(
+            f"{source} does not share {different[0]} with {like}. Train it with 'freeze_embeddings', or write it whole."
+        )
