@@ -8,7 +8,7 @@ import sys
 import typer
 
 from mirrormask import __version__
-from mirrormask.cli import encode, evaluate, info, parts, pretrain, quickstart, run, similarity, train
+from mirrormask.cli import compare, encode, evaluate, info, parts, pretrain, quickstart, run, similarity, train
 from mirrormask.cli.output import run_safely
 
 app = typer.Typer(
@@ -42,6 +42,7 @@ app.command("quickstart")(quickstart.quickstart)
 app.command("train")(train.train)
 app.command("pretrain")(pretrain.pretrain)
 app.command("run")(run.run)
+app.command("compare")(compare.compare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("encode")(encode.encode)
 app.command("similarity")(similarity.similarity)

@@ -93,6 +93,7 @@ def plan_runs(
         seeds: what differs between the runs of a recipe.
         out: the folder of all runs; one is at `out/NAME/seed-SEED`.
         vary: what the seed decides: `order` of the data, `dropout`, `initialization`; the rest stays at the recipe's.
+            Where it is not all three the row is called after it, such as `NAME-order`.
         keep_models: keep the encoders after they were measured.
     """
     if not vary:
@@ -101,7 +102,7 @@ def plan_runs(
         one_of("vary", name, VARIED, of="a run over seeds")
     if len(set(seeds)) != len(seeds) or not seeds:
         raise MirrormaskError(f"Seeds must be different whole numbers, at least one. Got {list(seeds)}.")
-    stem = "seed" if set(vary) == set(VARIED) else "-".join(name for name in VARIED if name in vary)
+    only = "" if set(vary) == set(VARIED) else "".join(f"-{name}" for name in VARIED if name in vary)
     planned = []
     for seed in seeds:
         for name, recipe in recipes.items():
@@ -109,8 +110,8 @@ def plan_runs(
                 raise MirrormaskError("Several runs cannot share stdin. Give the text as a file.")
             changed = dataclasses.replace(recipe.seeds, **{VARIED[part]: seed for part in vary})
             made = dataclasses.replace(recipe, seeds=changed)
-            folder = out / name / f"{stem}-{seed}"
-            planned.append(Planned(name, seed, made, folder, out / TEXT / _text_key(recipe), keep_models))
+            folder = out / f"{name}{only}" / f"seed-{seed}"
+            planned.append(Planned(f"{name}{only}", seed, made, folder, out / TEXT / _text_key(recipe), keep_models))
     return planned
 
 

@@ -1,0 +1,55 @@
+"""`mirrormask compare`: is this difference real, or did one method have better seeds?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from mirrormask.cli.output import Json, Output, Quiet
+from mirrormask.cli.tables import print_table
+
+
+def compare(
+    runs: list[Path] = typer.Argument(..., help="Folders of runs over seeds: one run, a recipe's, or a whole study."),
+    baseline: str = typer.Option(
+        "", "--baseline", "-b", help="The row the others are held against.", show_default="the first"
+    ),
+    tasks: list[str] = typer.Option(
+        [], "--task", "-t", help="STS task, may be repeated.", show_default="all there are"
+    ),
+    form: str = typer.Option("terminal", "--format", "-f", help="Of the table: terminal, markdown or latex."),
+    figures: Path = typer.Option(None, "--figures", help="Folder to draw figures into, as PNG."),
+    resamples: int = typer.Option(1000, "--resamples", help="Of the bootstrap over pairs and seeds; 0 leaves it out."),
+    as_json: bool = Json,
+    quiet: bool = Quiet,
+) -> None:
+    """Compare runs over seeds: mean ± deviation, tests paired by seed, and a plain verdict.
+
+    [bold]mirrormask compare runs/study/simcse runs/study/gaussian --figures figures[/bold]
+    """
+    from mirrormask.core.errors import at_least, one_of
+    from mirrormask.core.storage import check_writable
+    from mirrormask.experiments.compare import compare_rows
+    from mirrormask.experiments.compare_drawing import draw_comparison
+    from mirrormask.experiments.compare_tables import FORMATS, comparison_table, latex, markdown
+    from mirrormask.experiments.rows import find_rows
+
+    output = Output(as_json=as_json, quiet=quiet)
+    one_of("format", form, FORMATS, of="a comparison")
+    at_least("resamples", resamples, 0, of="a comparison")
+    if figures is not None:
+        check_writable(figures)
+    found = compare_rows(find_rows(runs), baseline=baseline, tasks=tasks, resamples=resamples)
+    drawn = draw_comparison(found, figures) if figures is not None else []
+
+    def show() -> None:
+        table = comparison_table(found)
+        if form == "terminal":
+            print_table(output, table)
+        else:
+            output.line((markdown if form == "markdown" else latex)(table))
+        for path in drawn:
+            output.line(f"Figure: {path}")
+
+    output.result({**found.to_dict(), "figures": [str(path) for path in drawn]}, show)
