@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.probing.decoders import (
     ROOT,
+    both_chains,
     chu_liu_edmonds,
     eisner,
     left_branching,
@@ -168,10 +169,12 @@ def test_chains_against_a_loop(n: int) -> None:
         for chain, step in ((right_chain, 1), (left_chain, -1)):
             end = n - 1 if step == 1 else 0
             expected = [ROOT if i == (end if root is None else root) else i + step for i in range(n)]
-            if root is not None and root != end:
-                expected[end] = root
+            expected[end] = ROOT
             assert chain(n, root).tolist() == expected
             assert is_tree(chain(n, root))
+        if root is not None:
+            both = [ROOT if i == root else i + 1 if i < root else i - 1 for i in range(n)]
+            assert both_chains(n, root).tolist() == both and is_tree(both_chains(n, root))
     assert right_chain(0).tolist() == left_chain(0).tolist() == []
 
 

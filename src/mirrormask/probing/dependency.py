@@ -16,7 +16,7 @@ from mirrormask.core.errors import MirrormaskError, one_of
 from mirrormask.core.seeding import generator
 from mirrormask.data.dependencies import DependencySentence
 from mirrormask.probing.decoders import DEPENDENCY_DECODERS, Heads
-from mirrormask.probing.decoders.chains import left_chain, right_chain
+from mirrormask.probing.decoders.chains import both_chains, left_chain, right_chain
 from mirrormask.probing.decoders.random_tree import random_projective_tree
 from mirrormask.probing.normalization import NORMALIZATIONS, normalized, released_softmax
 from mirrormask.probing.tree_scores import ArcCounts, count_arcs
@@ -152,6 +152,7 @@ def probe_dependency(
             INDUCED: heads,
             "right-chain": right_chain(n, given),
             "left-chain": left_chain(n, given),
+            "both chains": both_chains(n, n - 1 if given is None else given),
             "random": random_projective_tree(n, rng, given),
         }
         words = ~sentence.punctuation

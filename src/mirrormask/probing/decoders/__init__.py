@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.probing.decoders.branching import left_branching, random_branching, right_branching
-from mirrormask.probing.decoders.chains import left_chain, right_chain
+from mirrormask.probing.decoders.chains import both_chains, left_chain, right_chain
 from mirrormask.probing.decoders.chu_liu_edmonds import chu_liu_edmonds
 from mirrormask.probing.decoders.eisner import eisner
 from mirrormask.probing.decoders.mart import mart
@@ -33,6 +33,7 @@ __all__ = [
     "ROOT",
     "Heads",
     "Spans",
+    "both_chains",
     "chu_liu_edmonds",
     "eisner",
     "left_branching",
