@@ -8,7 +8,7 @@ import sys
 import typer
 
 from mirrormask import __version__
-from mirrormask.cli import compare, encode, evaluate, info, parts, pretrain, quickstart, run, similarity, train
+from mirrormask.cli import compare, encode, evaluate, info, parts, pretrain, quickstart, run, similarity, study, train
 from mirrormask.cli.output import run_safely
 
 app = typer.Typer(
@@ -43,6 +43,7 @@ app.command("train")(train.train)
 app.command("pretrain")(pretrain.pretrain)
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
+app.command("study")(study.study)
 app.command("evaluate")(evaluate.evaluate)
 app.command("encode")(encode.encode)
 app.command("similarity")(similarity.similarity)

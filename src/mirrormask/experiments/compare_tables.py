@@ -28,16 +28,17 @@ def comparison_table(found: SeedComparison, *, title: str = "", names: Mapping[s
             values = found.values(row, task)
             spread = f" ± {deviation(values):.2f}" if len(values) > 1 else ""
             cells.append(minus(f"{values.mean():.2f}{spread}"))
-        cells += [_change(found, place), found.verdict(place)] if place else ["", "baseline"]
+        if found.tests:
+            cells += [_change(found, place), found.verdict(place)] if place else ["", "baseline"]
         rows.append(tuple(cells))
-    columns = ("row", "seeds", *found.titles, AVERAGE, "difference", "verdict")
+    columns = ("row", "seeds", *found.titles, AVERAGE, *(("difference", "verdict") if found.tests else ()))
     return Table(
         title=title or f"Runs over seeds, against {names.get(found.rows[0].name, found.rows[0].name)}",
         columns=columns,
         rows=tuple(rows),
         emphasized=(0,),
         note=" ".join(found.notes()),
-        texts=(len(columns) - 1,),
+        texts=(len(columns) - 1,) if found.tests else (),
     )
 
 

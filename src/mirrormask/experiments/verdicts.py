@@ -54,7 +54,7 @@ def notes(found: SeedComparison) -> list[str]:
         f"Mean ± standard deviation (n − 1) over seeds, Spearman's correlation × 100; the average is over "
         f"{found.average_title}."
     ]
-    if rows:
+    if rows and found.tests:
         pairs = [test.pairs for test in found.tests["average"]]
         count = f"{rows} row" + ("s" if rows > 1 else "")
         said.append(
@@ -80,4 +80,6 @@ def notes(found: SeedComparison) -> list[str]:
             said.append(f"Not all seeds of {found.rows[0].name} were run for {', '.join(missing)}.")
     if any(task.startswith("stsb") for task in found.tasks) and any(task.startswith("sts1") for task in found.tasks):
         said.append(OVERLAP)
+    if rows and not found.tests:
+        said.append("The rows have other seeds than the first by design, so they are described and not tested.")
     return said
