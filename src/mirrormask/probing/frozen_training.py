@@ -1,0 +1,74 @@
+"""Training a small model on rows that are cached: batches of row numbers for the one training loop."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from mirrormask.core.batch import Batch, Tokens
+from mirrormask.core.seeding import Seeds, generator
+from mirrormask.training.loop import fit
+from mirrormask.training.settings import Settings
+
+
+class RowNumbers:
+    """Batches whose `text_ids` are the numbers of their rows; every epoch is shuffled anew.
+
+    Args:
+        rows: how many there are.
+        batch_size: rows of a batch; the last of an epoch may be smaller.
+        seed: of the order.
+    """
+
+    def __init__(self, rows: int, batch_size: int, seed: int) -> None:
+        self.rows, self.batch_size, self.seed = rows, batch_size, seed
+
+    def __len__(self) -> int:
+        return -(-self.rows // self.batch_size)
+
+    def stream(self, start: int, stop: int, rank: int, world: int) -> Iterator[Batch]:
+        """Yield the batches from `start` to `stop`, this process's share of each."""
+        for step in range(start, stop):
+            epoch, place = divmod(step, len(self))
+            order = generator(self.seed, "rows", epoch).permutation(self.rows)
+            chosen = order[place * self.batch_size : (place + 1) * self.batch_size][rank::world]
+            yield Batch((Tokens(()),), text_ids=torch.from_numpy(chosen.astype(np.int64)))
+
+
+def train_frozen(
+    model: nn.Module, rows: int, *, epochs: float, batch_size: int, learning_rate: float, weight_decay: float, seed: int
+) -> None:
+    """Train `model` through the training loop on rows it holds itself, and leave it at its last weights.
+
+    There is no development set here and no choice of checkpoint: the last weights are taken as they are.
+    """
+    settings = Settings(
+        batch_size=batch_size,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        warmup=0.1,
+        precision="fp32",
+        compile="off",
+        checkpoint_every=1 << 30,
+        seeds=Seeds.all(seed),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        fit(model, RowNumbers(rows, batch_size, seed), settings, Path(folder))
+
+
+def padded_states(states: Sequence[NDArray[np.float32]], rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Return the states of some rows (b, n, d), zeros after the end of each, and the mask of what is real (b, n)."""
+    longest = max(len(states[row]) for row in rows)
+    out = torch.zeros(len(rows), longest, states[rows[0]].shape[1])
+    mask = torch.zeros(len(rows), longest)
+    for place, row in enumerate(rows):
+        out[place, : len(states[row])] = torch.from_numpy(states[row])
+        mask[place, : len(states[row])] = 1.0
+    return out, mask
