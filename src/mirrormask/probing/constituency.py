@@ -77,6 +77,50 @@ class ConstituencyResult:
         return {"task": "constituency", **asdict(self)}
 
 
+class ConstituencyTally:
+    """Adds up the scores of one parser over trees, so that many parsers can share one pass over the matrices.
+
+    Args:
+        parser: how to read a matrix.
+        baselines: score branching and random trees as well.
+        seed: of the random trees.
+    """
+
+    def __init__(self, parser: ConstituencyParser = DEFAULT_PARSER, *, baselines: bool = True, seed: int = 42) -> None:
+        self.parser, self.baselines = parser, baselines
+        self._rng = generator(seed, "random branching")
+        self._counts: dict[str, dict[str, SpanCounts]] = {}
+        self._sentences = 0
+
+    def add(self, tree: Tree, matrix: Matrix) -> Spans:
+        """Count a tree and return the induced spans."""
+        n = len(tree.leaves())
+        if matrix.shape != (n, n):
+            raise MirrormaskError(
+                f"The impact matrix of a sentence of {n} words must be {n} × {n}. Got shape {matrix.shape}. "
+                "Give trees and matrices in the same order."
+            )
+        spans = self.parser.parse(matrix)
+        given = {INDUCED: spans}
+        if self.baselines:
+            given["right-branching"] = right_branching(n)
+            given["left-branching"] = left_branching(n)
+            given["random"] = random_branching(n, self._rng)
+        gold = tree.spans()
+        for name, found in given.items():
+            for subset in SUBSETS if n <= SHORT else SUBSETS[:1]:
+                self._counts.setdefault(name, {}).setdefault(subset, SpanCounts()).add(found, gold, n)
+        self._sentences += 1
+        return spans
+
+    def result(self) -> ConstituencyResult:
+        """Return the scores so far."""
+        scores = {
+            name: {subset: found.scores() for subset, found in each.items()} for name, each in self._counts.items()
+        }
+        return ConstituencyResult(self._sentences, asdict(self.parser), scores)
+
+
 def probe_constituency(
     trees: Iterable[Tree],
     matrices: Iterable[Matrix],
@@ -97,31 +141,9 @@ def probe_constituency(
     Raises:
         MirrormaskError: a matrix that does not fit its tree.
     """
-    rng = generator(seed, "random branching")
-    counts: dict[str, dict[str, SpanCounts]] = {}
-    total = 0
+    tally = ConstituencyTally(parser, seed=seed)
     for tree, matrix in zip(trees, matrices, strict=True):
-        words = tree.words()
-        n = len(words)
-        if matrix.shape != (n, n):
-            raise MirrormaskError(
-                f"The impact matrix of a sentence of {n} words must be {n} × {n}. Got shape {matrix.shape}. "
-                "Give trees and matrices in the same order."
-            )
-        spans = parser.parse(matrix)
-        given = {
-            INDUCED: spans,
-            "right-branching": right_branching(n),
-            "left-branching": left_branching(n),
-            "random": random_branching(n, rng),
-        }
-        gold = tree.spans()
-        subsets = SUBSETS if n <= SHORT else SUBSETS[:1]
-        for name, found in given.items():
-            for subset in subsets:
-                counts.setdefault(name, {}).setdefault(subset, SpanCounts()).add(found, gold, n)
+        spans = tally.add(tree, matrix)
         if keep is not None:
-            keep(tree_of(words, spans))
-        total += 1
-    scores = {name: {subset: found.scores() for subset, found in each.items()} for name, each in counts.items()}
-    return ConstituencyResult(total, asdict(parser), scores)
+            keep(tree_of(tree.words(), spans))
+    return tally.result()

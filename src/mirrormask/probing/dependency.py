@@ -120,6 +120,54 @@ class DependencyResult:
         return {"task": "dependency", **asdict(self)}
 
 
+class DependencyTally:
+    """Adds up the scores of one parser over sentences, so that many parsers can share one pass over the matrices.
+
+    Args:
+        parser: how to read a matrix.
+        baselines: score chains and random trees as well.
+        seed: of the random trees.
+    """
+
+    def __init__(self, parser: DependencyParser = DEFAULT_PARSER, *, baselines: bool = True, seed: int = 42) -> None:
+        self.parser, self.baselines = parser, baselines
+        self._rng = generator(seed, "random trees")
+        self._counts: dict[str, dict[str, ArcCounts]] = {}
+        self._sentences = 0
+
+    def add(self, sentence: DependencySentence, matrix: Matrix) -> Heads:
+        """Count a sentence and return its induced heads."""
+        n, gold, root = len(sentence), sentence.heads, sentence.root
+        heads = self.parser.parse(matrix, root=root, n=n)
+        trees = {INDUCED: heads, **(self._others(n, root) if self.baselines else {})}
+        words = ~sentence.punctuation
+        subsets = {SUBSETS[0]: np.ones(n, dtype=bool), SUBSETS[1]: words}
+        if words.sum() <= SHORT:
+            subsets[SUBSETS[2]] = words
+        for name, tree in trees.items():
+            of_tree = self._counts.setdefault(name, {})
+            for subset, counted in subsets.items():
+                of_tree[subset] = of_tree.get(subset, ArcCounts()) + count_arcs(tree, gold, counted)
+        self._sentences += 1
+        return heads
+
+    def _others(self, n: int, root: int) -> dict[str, Heads]:
+        given = root if self.parser.root == "gold" else None
+        return {
+            "right-chain": right_chain(n, given),
+            "left-chain": left_chain(n, given),
+            "both chains": both_chains(n, n - 1 if given is None else given),
+            "random": random_projective_tree(n, self._rng, given),
+        }
+
+    def result(self) -> DependencyResult:
+        """Return the scores so far."""
+        scores = {
+            tree: {subset: found.scores() for subset, found in each.items()} for tree, each in self._counts.items()
+        }
+        return DependencyResult(self._sentences, asdict(self.parser), scores)
+
+
 def probe_dependency(
     sentences: Iterable[DependencySentence],
     matrices: Iterable[Matrix],
@@ -140,31 +188,9 @@ def probe_dependency(
     Raises:
         MirrormaskError: a matrix that does not fit its sentence.
     """
-    rng = generator(seed, "random trees")
-    counts: dict[str, dict[str, ArcCounts]] = {}
-    total = 0
+    tally = DependencyTally(parser, seed=seed)
     for sentence, matrix in zip(sentences, matrices, strict=True):
-        n, gold = len(sentence), sentence.heads
-        root = sentence.root
-        heads = parser.parse(matrix, root=root, n=n)
-        given = root if parser.root == "gold" else None
-        trees = {
-            INDUCED: heads,
-            "right-chain": right_chain(n, given),
-            "left-chain": left_chain(n, given),
-            "both chains": both_chains(n, n - 1 if given is None else given),
-            "random": random_projective_tree(n, rng, given),
-        }
-        words = ~sentence.punctuation
-        subsets = {SUBSETS[0]: np.ones(n, dtype=bool), SUBSETS[1]: words}
-        if words.sum() <= SHORT:
-            subsets[SUBSETS[2]] = words
-        for name, tree in trees.items():
-            of_tree = counts.setdefault(name, {})
-            for subset, counted in subsets.items():
-                of_tree[subset] = of_tree.get(subset, ArcCounts()) + count_arcs(tree, gold, counted)
+        heads = tally.add(sentence, matrix)
         if keep is not None:
             keep(sentence.with_heads(heads))
-        total += 1
-    scores = {tree: {subset: found.scores() for subset, found in each.items()} for tree, each in counts.items()}
-    return DependencyResult(total, asdict(parser), scores)
+    return tally.result()

@@ -70,6 +70,52 @@ def parse_discourse(matrix: Matrix, root: int | None, n: int, parser: Dependency
     return np.append(heads, NOWHERE)
 
 
+class DiscourseTally:
+    """Adds up the scores of one parser over documents, so that many parsers can share one pass over the matrices.
+
+    Args:
+        parser: how to read a matrix.
+        baselines: score chains and random trees as well.
+        seed: of the random trees.
+    """
+
+    def __init__(self, parser: DependencyParser = DEFAULT_PARSER, *, baselines: bool = True, seed: int = 42) -> None:
+        self.parser, self.baselines = parser, baselines
+        self._rng = generator(seed, "random discourse")
+        self._arcs: dict[str, ArcCounts] = {}
+        self._inner: dict[str, ArcCounts] = {}
+        self._by_distance: dict[str, dict[int, tuple[int, int]]] = {}
+        self._documents = self._unannotated = 0
+
+    def add(self, document: Discourse, matrix: Matrix) -> Heads:
+        """Count a document and return its induced heads."""
+        n, gold = len(document), document.heads
+        annotated = gold != UNANNOTATED
+        roots = np.flatnonzero(gold == ROOT)
+        root = int(roots[0]) if len(roots) and self.parser.root == "gold" else None
+        trees = {INDUCED: parse_discourse(matrix, root, n, self.parser)}
+        if self.baselines:
+            trees["right-chain"] = right_chain(n, root)
+            trees["left-chain"] = left_chain(n, root)
+            trees["random"] = random_projective_tree(n, self._rng, root)
+        for name, heads in trees.items():
+            self._arcs[name] = self._arcs.get(name, ArcCounts()) + count_arcs(heads, gold, annotated)
+            inner = count_arcs(heads, gold, annotated & (gold != ROOT))
+            self._inner[name] = self._inner.get(name, ArcCounts()) + inner
+            of_tree = self._by_distance.setdefault(name, {})
+            for distance, (there, right) in count_by_distance(heads, gold, annotated).items():
+                before = of_tree.get(distance, (0, 0))
+                of_tree[distance] = (before[0] + there, before[1] + right)
+        self._documents += 1
+        self._unannotated += int((~annotated).sum())
+        return trees[INDUCED]
+
+    def result(self) -> DiscourseResult:
+        """Return the scores so far."""
+        scores = {name: _scores(self._arcs[name], self._inner[name], self._by_distance[name]) for name in self._arcs}
+        return DiscourseResult(self._documents, self._unannotated, asdict(self.parser), scores)
+
+
 def probe_discourse(
     documents: Iterable[Discourse],
     matrices: Iterable[Matrix],
@@ -90,36 +136,12 @@ def probe_discourse(
     Raises:
         MirrormaskError: a matrix that does not fit its document.
     """
-    rng = generator(seed, "random discourse")
-    arcs: dict[str, ArcCounts] = {}
-    without_root: dict[str, ArcCounts] = {}
-    by_distance: dict[str, dict[int, tuple[int, int]]] = {}
-    total = missing = 0
+    tally = DiscourseTally(parser, seed=seed)
     for document, matrix in zip(documents, matrices, strict=True):
-        n, gold = len(document), document.heads
-        annotated = gold != UNANNOTATED
-        roots = np.flatnonzero(gold == ROOT)
-        root = int(roots[0]) if len(roots) and parser.root == "gold" else None
-        trees = {
-            INDUCED: parse_discourse(matrix, root, n, parser),
-            "right-chain": right_chain(n, root),
-            "left-chain": left_chain(n, root),
-            "random": random_projective_tree(n, rng, root),
-        }
-        for name, heads in trees.items():
-            arcs[name] = arcs.get(name, ArcCounts()) + count_arcs(heads, gold, annotated)
-            real = annotated & (gold != ROOT)
-            without_root[name] = without_root.get(name, ArcCounts()) + count_arcs(heads, gold, real)
-            of_tree = by_distance.setdefault(name, {})
-            for distance, (there, right) in count_by_distance(heads, gold, annotated).items():
-                before = of_tree.get(distance, (0, 0))
-                of_tree[distance] = (before[0] + there, before[1] + right)
+        heads = tally.add(document, matrix)
         if keep is not None:
-            keep(document, trees[INDUCED])
-        total += 1
-        missing += int((~annotated).sum())
-    scores = {name: _scores(arcs[name], without_root[name], by_distance[name]) for name in arcs}
-    return DiscourseResult(total, missing, asdict(parser), scores)
+            keep(document, heads)
+    return tally.result()
 
 
 def _scores(arcs: ArcCounts, inner: ArcCounts, by_distance: dict[int, tuple[int, int]]) -> dict[str, Any]:
