@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,6 +29,9 @@ def main(model: str, texts: str, columns: int, both: bool, out: str) -> None:
             module.p = 0.0
     encoder[0].model.config._attn_implementation = "eager"
     composition = methods.build("simcse-sup")
+    if columns == 1:  # a sentence with itself, attacked at both ends, beside a twin's view of it
+        attacks: list[Any] = [{"name": "fgsm", "epsilon": 0.001}, ["twin", {"name": "output-fgsm", "epsilon": 0.01}]]
+        composition = methods.build("composition", views=attacks)
     composition.objective.both_directions = both  # type: ignore[assignment]
     size = len(encoder.tokenizer)
     vocabulary = Vocabulary(frame_of(encoder.tokenizer), np.ones(size, dtype=np.bool_), 4, frozenset(range(5)))

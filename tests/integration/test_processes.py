@@ -39,11 +39,11 @@ def launch(processes: int, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.parametrize(("columns", "rows", "directions"), [(2, 9, "one"), (3, 7, "both")])
+@pytest.mark.parametrize(("columns", "rows", "directions"), [(1, 9, "both"), (2, 9, "one"), (3, 7, "both")])
 def test_two_processes_give_the_joint_gradient(
     columns: int, rows: int, directions: str, tiny_folder: Path, sentences: list[str], tmp_path: Path
 ) -> None:
-    """With an uneven last batch (7 and 9 rows over 2 processes) and with hard negatives (3 columns)."""
+    """With an uneven last batch (7 and 9 rows over 2 processes), with hard negatives (3 columns), and under attacks."""
     texts = tmp_path / "texts.txt"
     texts.write_text("\n".join(sentences[: columns * rows]), encoding="utf-8")
     for processes in (1, 2):
