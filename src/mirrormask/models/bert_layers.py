@@ -5,7 +5,8 @@ Paper: Devlin et al. 2019, "BERT: Pre-training of deep bidirectional transformer
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 @dataclass(frozen=True)
 class _Affine:
-    """Weight and bias of a linear map, or scale and shift of a layer norm, in the dtype of the run."""
+    """Weight and bias of a linear map, or scale and shift of a layer norm, as the run needs them."""
 
     weight: Tensor
     bias: Tensor
@@ -47,6 +48,7 @@ class _Layer:
 class BertLayers:
     """The layers of a BERT encoder without dropout, for rows of equal length.
 
+    Matrix products run in `dtype`; the states that go from layer to layer, and their norms, stay float32.
     Large results are written into memory that is kept: fresh memory would cost a CPU a page fault for every 4 kB.
 
     Args:
@@ -62,22 +64,21 @@ class BertLayers:
     def packed(self, layer: int, states: Tensor) -> Tensor:
         """Return queries, keys and values (m, 3 d) of states (m, d)."""
         own = self.layers[layer].packed
-        return torch.addmm(own.bias, states, own.weight)
+        return torch.addmm(own.bias, states.to(self.dtype), own.weight)
 
     def all_positions(self, layer: int, states: Tensor, packed: Tensor | None = None) -> Tensor:
         """Return what a layer makes of states (n, length, d).
 
         Args:
             layer: which layer, from 0.
-            states: its input.
+            states: its input, in float32.
             packed: queries, keys and values (n, length, 3 d), where they are known already.
         """
         own = self.layers[layer]
         shape = states.shape
         flat = states.flatten(0, 1)
         if packed is None:
-            packed = torch.addmm(own.packed.bias, flat, own.packed.weight, out=self._memory("packed", flat, own.packed))
-            packed = packed.view(*shape[:2], -1)
+            packed = self._linear("packed", flat.to(self.dtype), own.packed).view(*shape[:2], -1)
         q, k, v = packed.unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
         mixed = scaled_dot_product_attention(q, k, v).transpose(1, 2)  # (n, length, heads, d / heads)
         return self._after(own, mixed.flatten(2).flatten(0, 1), flat).view(shape)
@@ -91,44 +92,42 @@ class BertLayers:
 
         Args:
             layer: which layer, from 0.
-            states: its input.
+            states: its input, in float32.
             rows: the row of each position (q,).
             places: the positions (q,).
         """
         own = self.layers[layer]
         asked = states[rows, places]  # (q, d)
         width = asked.shape[-1] // self.heads
-        query = torch.addmm(own.query.bias, asked, own.query.weight).unflatten(-1, (self.heads, width))
-        keys = own.key.weight.unflatten(-1, (self.heads, width))  # (d, heads, d / heads)
-        values = own.value.weight.unflatten(-1, (self.heads, width))
-        onto = torch.einsum("qhe,dhe->qhd", query * width**-0.5, keys)
-        seen = states[rows]  # (q, length, d)
+        query = torch.addmm(own.query.bias, asked.to(self.dtype), own.query.weight)
+        query = query.unflatten(-1, (self.heads, width)) * width**-0.5
+        keys, values = (each.weight.unflatten(-1, (self.heads, width)) for each in (own.key, own.value))
+        onto = torch.einsum("qhe,dhe->qhd", query, keys)
+        seen = states.to(self.dtype)[rows]  # (q, length, d)
         weights = torch.bmm(onto, seen.transpose(1, 2)).softmax(-1)  # (q, heads, length)
         mixed = torch.einsum("qhd,dhe->qhe", torch.bmm(weights, seen), values).flatten(1)
         return self._after(own, mixed + own.value.bias, asked)
 
     def _after(self, own: _Layer, mixed: Tensor, states: Tensor) -> Tensor:
-        states = _normed(self._added(states, mixed, own.attended), own.attended_norm, own.epsilon)
-        wide = own.widened
-        wide_states = torch.addmm(wide.bias, states, wide.weight, out=self._memory("wide", states, wide))
-        wide_states = _activated(wide_states, own.activation)
-        return _normed(self._added(states, wide_states, own.narrowed), own.narrowed_norm, own.epsilon)
+        states = self._normed_sum(states, self._linear("narrow", mixed, own.attended), own.attended_norm, own.epsilon)
+        wide = _activated(self._linear("wide", states.to(self.dtype), own.widened), own.activation)
+        return self._normed_sum(states, self._linear("narrow", wide, own.narrowed), own.narrowed_norm, own.epsilon)
 
-    def _added(self, states: Tensor, x: Tensor, own: _Affine) -> Tensor:
-        """Return states (m, d) plus a linear map of x (m, k)."""
-        return torch.add(states, own.bias, out=self._memory("narrow", x, own)).addmm_(x, own.weight)
+    def _linear(self, name: str, x: Tensor, own: _Affine) -> Tensor:
+        """Return a linear map of x (m, k), in the kept memory called `name`."""
+        return torch.addmm(own.bias, x, own.weight, out=self._memory(name, (len(x), own.weight.shape[1]), x))
 
-    def _memory(self, name: str, x: Tensor, own: _Affine) -> Tensor:
-        """Return the kept memory called `name`, in the shape of x times the weight."""
-        size = x.shape[0] * own.weight.shape[1]
+    def _normed_sum(self, states: Tensor, change: Tensor, own: _Affine, epsilon: float) -> Tensor:
+        same = change.dtype == states.dtype
+        summed = torch.add(states, change, out=change if same else self._memory("sum", change.shape, states))
+        return layer_norm(summed, summed.shape[-1:], own.weight, own.bias, epsilon)
+
+    def _memory(self, name: str, shape: Sequence[int], like: Tensor) -> Tensor:
+        size = math.prod(shape)
         kept = self._kept.get(name)
         if kept is None or kept.numel() < size:
-            kept = self._kept[name] = x.new_empty(size)
-        return kept[:size].view(x.shape[0], -1)
-
-
-def _normed(states: Tensor, own: _Affine, epsilon: float) -> Tensor:
-    return layer_norm(states, states.shape[-1:], own.weight, own.bias, epsilon)
+            kept = self._kept[name] = like.new_empty(size)
+        return kept[:size].view(*shape)
 
 
 def _activated(x: Tensor, activation: Callable[[Tensor], Tensor]) -> Tensor:
@@ -159,7 +158,7 @@ def bert_layers(base: Any, precision: Precision) -> BertLayers | None:
         )
         packed = [torch.cat([getattr(each, name) for each in (query, key, value)], -1) for name in ("weight", "bias")]
         norms = [
-            _Affine(norm.weight.detach().to(dtype), norm.bias.detach().to(dtype))
+            _Affine(norm.weight.detach().float(), norm.bias.detach().float())
             for norm in (after.LayerNorm, layer.output.LayerNorm)
         ]
         found.append(

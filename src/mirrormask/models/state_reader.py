@@ -87,7 +87,7 @@ class BertReader:
         count, length = copies.texts.shape
         masks = copies.texts.new_full((1, length), self.mask_id)
         both = [self.base.embeddings(input_ids=ids).flatten(0, 1) for ids in (copies.texts, masks)]
-        embedded = torch.cat(both).to(self.layers.dtype)  # ((s + 1) length, d)
+        embedded = torch.cat(both).float()  # ((s + 1) length, d)
         start = (copies.source[:, None] * length).masked_fill(copies.masked, count * length)
         picked = start + torch.arange(length, device=start.device)  # (n, length)
         states, last = embedded[picked], layers[-1]
@@ -99,4 +99,4 @@ class BertReader:
                 found.append(states[rows, places])
         if last > 0:
             found.append(self.layers.some_positions(last - 1, states, rows, places))
-        return [each.float() for each in found]
+        return found
