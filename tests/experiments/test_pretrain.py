@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -45,6 +46,7 @@ def test_the_result_is_a_plain_hugging_face_folder(sentences: list[str], tmp_pat
     assert record["speed"]["tokens_per_second"] > 0
     assert "held-out accuracy" in (done.model / "README.md").read_text(encoding="utf-8")
     assert not (tmp_path / "run" / "work").exists()
+    assert len(np.load(tmp_path / "run" / "held-out.npy")) == record["data"]["held_out_tokens"]
 
 
 def test_a_tiny_text_is_memorized(tmp_path: Path) -> None:

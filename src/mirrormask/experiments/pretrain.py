@@ -30,7 +30,7 @@ from mirrormask.pretraining.flops import matmul_rate, step_flops
 from mirrormask.pretraining.masking import Masking
 from mirrormask.pretraining.model import Pretraining, fresh_bert, set_dropout
 from mirrormask.pretraining.objectives import word_weights
-from mirrormask.pretraining.packing import PackedRows, Stream, open_packed, pack
+from mirrormask.pretraining.packing import ASIDE, PackedRows, Stream, open_packed, pack
 from mirrormask.pretraining.plan import Plan
 from mirrormask.pretraining.scoring import HeldOutScore
 from mirrormask.pretraining.tokenizer import load_tokenizer, train_tokenizer
@@ -120,6 +120,7 @@ def pretrain(
     record = _record(plan, settings, text, result, rates, model)
     if rank == 0:
         _save(model.lm, out / MODEL, record, half=half)
+        np.save(out / ASIDE, text.aside)  # to measure on again: no weight has seen it
         write_json(out / RECORD, record)
         for leftover in (CHECKPOINT, "best", WORK):
             shutil.rmtree(out / leftover, ignore_errors=True)
