@@ -76,8 +76,8 @@ def _summary(found: Found) -> str:
     if words:
         agree, against = sum(w.startswith("agrees") for w in words), words.count("contradicts")
         lines.append(
-            f"Of {len(words)} rows with published numbers {agree} agree with {study.source}, {against} contradict it, and "
-            f"in {len(words) - agree - against} the difference is clear on one side only."
+            f"Of {len(words)} rows with published numbers {agree} agree with {study.source}, {against} contradict it, "
+            f"and in {len(words) - agree - against} the difference is clear on one side only."
         )
     return "## In short\n\n" + "\n".join(f"- {line}" for line in lines)
 
@@ -244,9 +244,9 @@ def _directions(found: Found) -> str:
     )
     over = next(iter(found.comparisons.values()))
     note = (
-        f"Differences are to the baseline of each side, over {over.average_title}. A difference is clear in {found.study.source} "
-        f"where it is larger than the deviation of its baseline over seeds ({base.get('average_std', 0.0):.2f}), and "
-        "here where the seeds or the bootstrap show it after correction."
+        f"Differences are to the baseline of each side, over {over.average_title}. A difference is clear in "
+        f"{found.study.source} where it is larger than the deviation of its baseline over seeds "
+        f"({base.get('average_std', 0.0):.2f}), and here where the seeds or the bootstrap show it after correction."
     )
     table = Table("", ("row", "their average", "theirs", "ours", "together"), rows, note=note, texts=(4,))
     return f"## Where this agrees with {found.study.source}, and where not\n\n{markdown(table).strip()}"

@@ -1,15 +1,19 @@
-"""Run folders as `mirrormask run --seeds` leaves them, without training: scores are made up, files are real."""
+"""Run folders as `mirrormask run --seeds` leaves them, without training, and a small STS task."""
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from safetensors.numpy import save_file
 
 from mirrormask.core.storage import write_json
+from mirrormask.data import sources
 from mirrormask.data.sts import STS_TASKS
 from mirrormask.evaluation.scores import spearman
 from mirrormask.experiments.recipe import build_recipe
@@ -18,7 +22,7 @@ from mirrormask.experiments.scoring import PAIRS, SCHEMA, SCORES
 TASKS = ("sts12", "sts13", "stsb", "stsb-dev")
 
 
-def write_run(
+def _write_run(
     folder: Path,
     name: str,
     seed: int,
@@ -78,8 +82,38 @@ def write_run(
     return folder
 
 
-def write_row(root: Path, name: str, seeds: list[int], **options: Any) -> Path:
+def _write_row(root: Path, name: str, seeds: list[int], **options: Any) -> Path:
     """Write the runs of a row."""
     for seed in seeds:
-        write_run(root / name / f"seed-{seed}", name, seed, **options)
+        _write_run(root / name / f"seed-{seed}", name, seed, **options)
     return root / name
+
+
+@pytest.fixture
+def write_row() -> Callable[..., Path]:
+    """Return a function that writes the runs of a row: ``write_row(root, "simcse", [1, 2], noise=1.0)``."""
+    return _write_row
+
+
+@pytest.fixture
+def write_run() -> Callable[..., Path]:
+    """Return a function that writes one run into any folder."""
+    return _write_run
+
+
+@pytest.fixture
+def sts_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentences: list[str]) -> Path:
+    """Put STS-B and its dev set under a local root: the score is how many words two sentences share."""
+    root = tmp_path / "data"
+    monkeypatch.setenv("MIRRORMASK_DATA", str(root))
+    monkeypatch.setattr(sources, "_silent_until", [float("inf")])
+    for place, split in enumerate(("test", "validation")):
+        chosen = sentences[40 * place : 40 * place + 40]
+        rows = [
+            {"sentence1": a, "sentence2": b, "score": float(len(set(a.split()) & set(b.split())))}
+            for a, b in itertools.pairwise(chosen)
+        ]
+        path = root / "mteb" / "stsbenchmark-sts" / f"{split}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return root
