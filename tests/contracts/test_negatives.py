@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from mirrormask.core.batch import Batch, Step, Tokens
 from mirrormask.core.registry import Part
@@ -97,6 +98,28 @@ def test_what_is_drawn_teaches_the_anchors_only_as_negatives(part: Part[Negative
     drawn = source.draw(Step(seen.batch, anchor, seen.positive), CRITERION)
     assert drawn is not None
     assert not drawn.requires_grad
+
+
+class NoWaiting(TorchDispatchMode):
+    """Refuses what makes a GPU wait for the host: reading a number, or a shape that depends on values."""
+
+    def __torch_dispatch__(self, function: Any, kinds: Any, arguments: Any = (), named: Any = None) -> Any:
+        assert function.overloadpacket.__name__ not in (
+            "_local_scalar_dense",
+            "nonzero",
+            "masked_select",
+            "multinomial",
+        )
+        return function(*arguments, **(named or {}))
+
+
+@EVERY
+def test_a_gpu_need_not_wait_for_the_host(part: Part[NegativeSource]) -> None:
+    source = part.build()
+    with NoWaiting():
+        for number in range(3):
+            source.draw(step(number), CRITERION)
+            source.observe(step(number))
 
 
 @EVERY

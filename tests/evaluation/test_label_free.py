@@ -12,6 +12,7 @@ from mirrormask.core.framing import frame_of
 from mirrormask.evaluation.label_free import HeldOutLoss
 from mirrormask.methods import methods
 from mirrormask.models.bulk import tokenize
+from mirrormask.negatives.memory_bank import MemoryBank
 from mirrormask.training.method import Method
 from mirrormask.views import Vocabulary
 
@@ -70,3 +71,19 @@ def test_a_method_that_learned_its_task_scores_higher(scored: tuple[Method, Held
         method(other, step).backward()
         optimizer.step()
     assert score().value > before
+
+
+def test_negatives_that_a_source_remembers_do_not_count(
+    scored: tuple[Method, HeldOutLoss], sentences: list[str]
+) -> None:
+    """Else the first checkpoint, when nothing is remembered yet, would have the easiest task."""
+    method, score = scored
+    plain = score()
+    bank = MemoryBank(size=16)
+    method.negatives = bank
+    assert score() == plain
+    method.train()(Batch((tokenize(method.encoder, sentences[100:116]),)), 0)
+    method.observe()
+    assert score() == plain
+    assert method.negatives is bank
+    assert len(bank.bank) == 16

@@ -1,7 +1,7 @@
 """A score without labels: the method's own loss on pairs of held-out text.
 
-The texts were set aside before training and their pairs are drawn once, dropout included, so that checkpoints differ
-in the encoder alone. What it can and cannot see is measured in the guide: it stops a run that no longer learns its own
+The texts were set aside before training and their pairs are drawn once, dropout included, and negatives are those of
+the batch alone, so that checkpoints differ in the encoder alone. What it can and cannot see is measured in the guide: it stops a run that no longer learns its own
 task, and it does not know whether that task is the right one.
 """
 
@@ -41,6 +41,7 @@ class HeldOutLoss:
         device = next(self.method.parameters()).device
         was_training = self.method.training
         self.method.train()  # two dropout views are one and the same without dropout
+        source, self.method.negatives = self.method.negatives, None  # what it remembers differs between checkpoints
         losses = []
         try:
             with alone(), best_precision(device).autocast(device):
@@ -49,6 +50,7 @@ class HeldOutLoss:
                     torch.manual_seed(seed)
                     losses.append(float(self.method(self.batches.at(number), seed)))
         finally:
+            self.method.negatives = source
             self.method.train(was_training)
         loss = sum(losses) / len(losses)
         return Score(-round(loss, 2), {"held_out_loss": loss})
