@@ -26,7 +26,7 @@ HEAVY = (
     "matplotlib",
     "pandas",
 )
-COMMANDS = ("quickstart", "train", "run", "evaluate", "encode", "similarity", "info", "list")
+COMMANDS = ("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "info", "list")
 
 Cli = Callable[..., Any]
 
