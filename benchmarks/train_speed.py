@@ -25,24 +25,24 @@ from mirrormask.data.corpus import build_corpus
 from mirrormask.experiments.recipe import build_recipe
 from mirrormask.experiments.runner import Reporter, run_recipe
 from mirrormask.models.encoder import build_encoder
-from mirrormask.models.precision import Precision, best_precision
+from mirrormask.models.precision import best_precision
 
 
 class Clock(Reporter):
-    """Times updates, leaving out the first `warm`."""
+    """Adds up the time of the updates after the first `warm`."""
 
     def __init__(self, warm: int) -> None:
         self.warm = warm
-        self.begun = self.rate = 0.0
-
-    def start(self, total: int, done: int, precision: Precision) -> None:
-        self.total = total
+        self.seconds: list[float] = []
 
     def step(self, step: int, metrics: dict[str, float]) -> None:
-        if step == self.warm:
-            self.begun = time.perf_counter()
-        if step == self.total:
-            self.rate = (self.total - self.warm) / (time.perf_counter() - self.begun)
+        if step > self.warm:
+            self.seconds.append(1 / metrics["steps_per_second"])
+
+    @property
+    def rate(self) -> float:
+        """Return updates per second."""
+        return len(self.seconds) / sum(self.seconds)
 
 
 def ours(model: str, texts: list[str], batch: int, length: int, steps: int, warm: int, precision: str) -> float:
