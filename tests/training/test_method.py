@@ -174,6 +174,24 @@ def test_other_encoders_are_not_saved_with_the_model(
     assert "model.safetensors" in files
 
 
+@pytest.mark.parametrize("stabilizer", ["sam", "awp"])
+def test_a_step_is_remembered_as_it_was_before_the_weights_moved(
+    compose: Callable[..., Method], batch_of: Callable[..., Batch], sentences: list[str], stabilizer: str
+) -> None:
+    from mirrormask.stabilizers import stabilizers
+
+    method, batch = compose({}), batch_of(sentences[:8])
+
+    def closure(draw: int = 0) -> Tensor:
+        return loss_of(method, batch)[0]
+
+    closure()
+    before = method.similarities()
+    stabilizers.build(stabilizer).step(closure, method)
+    assert method.similarities() == before
+    assert not method.moved
+
+
 def test_what_does_not_go_together_is_refused(compose: Callable[..., Method]) -> None:
     with pytest.raises(
         MirrormaskError, match="A method needs an objective over sentence vectors. Add one, such as info-nce"

@@ -34,6 +34,8 @@ class Stabilizer(nn.Module):
 def elsewhere(model: nn.Module, *, least_dimensions: int = 0) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """Give the open weights and their gradients, to be moved in place; afterwards the weights are back to the bit.
 
+    Inside the block `model.moved` is true: what the model sees there is not what it is, and not to be remembered.
+
     Args:
         model: whose weights.
         least_dimensions: leave out weights of fewer dimensions; 2 leaves out biases and norms.
@@ -41,9 +43,11 @@ def elsewhere(model: nn.Module, *, least_dimensions: int = 0) -> Iterator[tuple[
     moved = [p for p in model.parameters() if p.grad is not None and p.ndim >= least_dimensions]
     weights = [p.detach() for p in moved]  # the same memory: what is done to these is done to the model
     kept = [weight.clone() for weight in weights]
+    model.moved = True  # type: ignore[assignment]
     try:
         yield weights, [p.grad for p in moved if p.grad is not None]
     finally:
+        model.moved = False  # type: ignore[assignment]
         if weights:
             torch._foreach_copy_(weights, kept)
 

@@ -65,7 +65,7 @@ class AWP(Stabilizer):
 
     passes = 2
 
-    def __init__(self, gamma: float = 0.005, epsilon: float = 0.0, redraw: bool = False) -> None:
+    def __init__(self, gamma: float = 0.001, epsilon: float = 0.0, redraw: bool = False) -> None:
         super().__init__()
         self.gamma = above("gamma", gamma, 0, of="awp")
         self.epsilon = at_least("epsilon", epsilon, 0, of="awp")

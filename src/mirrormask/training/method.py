@@ -74,6 +74,9 @@ class Method(nn.Module):
         pad_to: widths are rounded up to a multiple of this.
     """
 
+    moved = False
+    """Whether a stabilizer has moved the weights for a moment; the step it sees then is not remembered."""
+
     def __init__(
         self,
         encoder: Any,
@@ -124,9 +127,10 @@ class Method(nn.Module):
             loss: Tensor = self.criterion(step)
         if self._split[1] is not None:  # runs the encoder, so in the run's own precision
             loss = loss + self._split[1](step)
-        self._last = dataclasses.replace(
-            step, anchor=step.anchor.detach(), positive=step.positive.detach(), hard=None, extra=None
-        )
+        if not self.moved:
+            self._last = dataclasses.replace(
+                step, anchor=step.anchor.detach(), positive=step.positive.detach(), hard=None, extra=None
+            )
         return loss
 
     @property
