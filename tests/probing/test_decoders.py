@@ -15,6 +15,7 @@ from mirrormask.probing.decoders import (
     both_chains,
     chu_liu_edmonds,
     eisner,
+    flat_tree,
     left_branching,
     left_chain,
     mart,
@@ -174,6 +175,7 @@ def test_chains_against_a_loop(n: int) -> None:
             assert is_tree(chain(n, root))
         if root is not None:
             both = [ROOT if i == root else i + 1 if i < root else i - 1 for i in range(n)]
+            assert flat_tree(n, root).tolist() == [ROOT if i == root else root for i in range(n)]
             assert both_chains(n, root).tolist() == both and is_tree(both_chains(n, root))
     assert right_chain(0).tolist() == left_chain(0).tolist() == []
 

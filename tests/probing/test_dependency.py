@@ -53,6 +53,7 @@ def test_what_is_in_the_matrix_is_found(decoder: str, root: str) -> None:
         "right-chain",
         "left-chain",
         "both chains",
+        "all on the root",
         "random",
     }
     assert all((found.heads == gold).all() for found, gold in zip(kept, golds, strict=True))

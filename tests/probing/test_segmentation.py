@@ -20,7 +20,7 @@ from mirrormask.probing.segmentation import (
     segment,
     threshold_of_dev,
 )
-from mirrormask.probing.thresholds import best_threshold, mean_length, mixture, otsu
+from mirrormask.probing.thresholds import best_threshold, mean_length, mixture, otsu, separation
 from mirrormask.probing.typography import clauses, cut_at, typographic
 
 GOLD = [["今天", "下雨", "了", "，", "我们", "在", "家", "看书", "。"], ["厨房", "里", "有", "一", "只", "猫"]]
@@ -84,6 +84,9 @@ def test_otsu_against_a_loop() -> None:
     cuts = (np.sort(values)[1:] + np.sort(values)[:-1]) / 2
     assert within(otsu(values)) == pytest.approx(min(within(cut) for cut in cuts))
     assert otsu(np.array([1.0, 1.0, 1.0, 2.0])) == 1.5
+    assert separation(values) == pytest.approx(1 - within(otsu(values)) / (60 * values.var()))
+    assert separation(np.ones(5)) == 0.0 and separation(np.array([0.0, 0.0, 1.0, 1.0])) == pytest.approx(1.0)
+    assert separation(np.random.default_rng(0).normal(size=20_000)) == pytest.approx(2 / np.pi, abs=0.02)
 
 
 def test_best_threshold_against_a_loop() -> None:

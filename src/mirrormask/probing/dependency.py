@@ -16,7 +16,7 @@ from mirrormask.core.errors import MirrormaskError, one_of
 from mirrormask.core.seeding import generator
 from mirrormask.data.dependencies import DependencySentence
 from mirrormask.probing.decoders import DEPENDENCY_DECODERS, Heads
-from mirrormask.probing.decoders.chains import both_chains, left_chain, right_chain
+from mirrormask.probing.decoders.chains import both_chains, flat_tree, left_chain, right_chain
 from mirrormask.probing.decoders.random_tree import random_projective_tree
 from mirrormask.probing.normalization import NORMALIZATIONS, normalized, released_softmax
 from mirrormask.probing.tree_scores import ArcCounts, count_arcs
@@ -153,10 +153,12 @@ class DependencyTally:
 
     def _others(self, n: int, root: int) -> dict[str, Heads]:
         given = root if self.parser.root == "gold" else None
+        top = n - 1 if given is None else given
         return {
             "right-chain": right_chain(n, given),
             "left-chain": left_chain(n, given),
-            "both chains": both_chains(n, n - 1 if given is None else given),
+            "both chains": both_chains(n, top),
+            "all on the root": flat_tree(n, top),
             "random": random_projective_tree(n, self._rng, given),
         }
 

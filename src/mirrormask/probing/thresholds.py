@@ -32,14 +32,33 @@ def otsu(values: Floats) -> float:
         True
     """
     ordered = np.sort(_enough(values))
+    place = int(_between(ordered).argmax())
+    return float((ordered[place] + ordered[place + 1]) / 2)
+
+
+def separation(values: Floats) -> float:
+    """Return how much of the variance lies between the two sides of Otsu's cut: near 1 for two heaps far apart.
+
+    Of one smooth heap it is 0.64 (normal) to 0.75 (uniform). It looks at no label, so it may choose a layer.
+
+    Example:
+        >>> round(separation(np.array([1.0, 1.1, 4.9, 5.0])), 3)
+        0.999
+    """
+    ordered = np.sort(_enough(values))
+    total = float(ordered.var())
+    return float(_between(ordered).max()) / len(ordered) ** 2 / total if total > 0 else 0.0
+
+
+def _between(ordered: Floats) -> Floats:
+    """Return the variance between the two sides of every cut, times the square of how many numbers there are."""
     n = len(ordered)
     below = np.arange(1, n)
     sums = np.cumsum(ordered)[:-1]
     low, high = sums / below, (ordered.sum() - sums) / (n - below)
-    between = below * (n - below) * (high - low) ** 2
+    between: Floats = below * (n - below) * (high - low) ** 2
     between[np.diff(ordered) == 0] = -1.0  # equal numbers stay together
-    place = int(between.argmax())
-    return float((ordered[place] + ordered[place + 1]) / 2)
+    return between
 
 
 def mixture(values: Floats) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.probing.decoders.branching import left_branching, random_branching, right_branching
-from mirrormask.probing.decoders.chains import both_chains, left_chain, right_chain
+from mirrormask.probing.decoders.chains import both_chains, flat_tree, left_chain, right_chain
 from mirrormask.probing.decoders.chu_liu_edmonds import chu_liu_edmonds
 from mirrormask.probing.decoders.eisner import eisner
 from mirrormask.probing.decoders.mart import mart
@@ -36,6 +36,7 @@ __all__ = [
     "both_chains",
     "chu_liu_edmonds",
     "eisner",
+    "flat_tree",
     "left_branching",
     "left_chain",
     "mart",

@@ -56,3 +56,16 @@ def both_chains(n: int, root: int) -> Heads:
     heads = np.where(place < root, place + 1, place - 1)
     heads[root] = ROOT
     return heads
+
+
+def flat_tree(n: int, root: int) -> Heads:
+    """Return the tree in which every word hangs on the root: what knowing the root alone is worth.
+
+    Example:
+        >>> flat_tree(4, root=1).tolist()
+        [1, -1, 1, 1]
+    """
+    checked_root(root, n, of="flat_tree")
+    heads = np.full(n, root, dtype=np.int64)
+    heads[root] = ROOT
+    return heads
