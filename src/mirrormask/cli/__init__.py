@@ -8,7 +8,20 @@ import sys
 import typer
 
 from mirrormask import __version__
-from mirrormask.cli import compare, encode, evaluate, info, parts, pretrain, quickstart, run, similarity, study, train
+from mirrormask.cli import (
+    compare,
+    encode,
+    evaluate,
+    info,
+    parts,
+    pretrain,
+    probe,
+    quickstart,
+    run,
+    similarity,
+    study,
+    train,
+)
 from mirrormask.cli.output import run_safely
 
 app = typer.Typer(
@@ -47,6 +60,7 @@ app.command("study")(study.study)
 app.command("evaluate")(evaluate.evaluate)
 app.command("encode")(encode.encode)
 app.command("similarity")(similarity.similarity)
+app.command("probe")(probe.probe)
 app.command("info")(info.info)
 app.command("list")(parts.list_parts)
 
