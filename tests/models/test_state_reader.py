@@ -42,6 +42,19 @@ def test_states_are_the_librarys(kind: str, layers: list[int], tiny_of_kind: Cal
 
 
 @torch.no_grad()
+@pytest.mark.parametrize(("many", "seen"), [(0.25, 18), (0.0, 1), (2.0, 1), (2.0, 1 << 18)])
+def test_few_or_many_positions(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch, many: float, seen: int) -> None:
+    monkeypatch.setattr("mirrormask.models.state_reader._MANY", many)
+    monkeypatch.setattr("mirrormask.models.state_reader._SEEN", seen)
+    lm = MaskedLM.load(tiny_folder, device="cpu")
+    base = lm.model.base_model
+    copies, *_ = copies_of(lm)
+    rows, places = (each.flatten() for each in torch.meshgrid(torch.arange(7), torch.arange(9), indexing="ij"))
+    found = reader_of(base, 4, FP32).read(copies, rows, places, [3])[0]
+    torch.testing.assert_close(found, base(copies.ids(4)).last_hidden_state.flatten(0, 1), atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
 def test_another_activation(tiny_folder: Path) -> None:
     lm = MaskedLM.load(tiny_folder, device="cpu")
     base = lm.model.base_model

@@ -16,6 +16,10 @@ from mirrormask.models.bert_layers import BertLayers, bert_layers
 from mirrormask.models.precision import Precision
 
 
+_MANY = 0.25  # of all positions
+_SEEN = 1 << 18  # tokens that single positions look at together; bounds memory
+
+
 @dataclass(frozen=True)
 class MaskedCopies:
     """Rows of equal length, each a text of which some tokens are masked.
@@ -98,5 +102,13 @@ class BertReader:
             if layer in layers:
                 found.append(states[rows, places])
         if last > 0:
-            found.append(self.layers.some_positions(last - 1, states, rows, places))
+            found.append(self._last(last - 1, states, rows, places))
         return found
+
+    def _last(self, layer: int, states: Tensor, rows: Tensor, places: Tensor) -> Tensor:
+        """Return a layer at some positions; where they are many, as in long spans, all are cheaper."""
+        count, length, _ = states.shape
+        if len(rows) > _MANY * count * length:
+            return self.layers.all_positions(layer, states)[rows, places]
+        parts = zip(*(each.split(max(1, _SEEN // length)) for each in (rows, places)), strict=True)
+        return torch.cat([self.layers.some_positions(layer, states, *part) for part in parts])
