@@ -124,6 +124,32 @@ def test_embedding_changes_reach_the_input_only_inside(tiny: Callable[..., Any],
     torch.testing.assert_close(encode(encoder, tokens, pad_id=0), plain)
 
 
+@pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "modernbert"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "first-last", "mask-prompt"])
+def test_word_embeddings_handed_in_unchanged_give_the_same_vectors(
+    kind: str, pooling: str, tiny_of_kind: Callable[[str], Any], mixed: list[str]
+) -> None:
+    from mirrormask.models.encoder import build_encoder
+
+    encoder = build_encoder(tiny_of_kind(kind), pooling=pooling, device="cpu").eval()
+    tokens = tokenize(encoder, mixed[:12])
+    plain = encode(encoder, tokens, pad_id=encoder.tokenizer.pad_token_id)
+    seen: list[Tensor] = []
+
+    def same(x: Tensor, mask: Tensor) -> Tensor:
+        seen.append(x)
+        return x
+
+    handed = encode(encoder, tokens, pad_id=encoder.tokenizer.pad_token_id, words=same)
+    torch.testing.assert_close(handed, plain, atol=1e-5, rtol=1e-4)
+    moved = encode(encoder, tokens, pad_id=encoder.tokenizer.pad_token_id, words=lambda x, mask: -x)
+    assert (moved - plain).abs().max() > 1e-3
+    handed.sum().backward()  # type: ignore[no-untyped-call]
+    table = encoder[0].model.get_input_embeddings().weight
+    assert seen
+    assert table.grad is not None, "the table learns through the embeddings it gave"
+
+
 @pytest.mark.parametrize("columns", [2, 3, 4])
 def test_columns_become_roles(
     method: Callable[..., Method], batch_of: Callable[..., Batch], sentences: list[str], columns: int

@@ -197,6 +197,10 @@ def test_what_does_not_go_together_is_refused(compose: Callable[..., Method]) ->
         MirrormaskError, match="A method needs an objective over sentence vectors. Add one, such as info-nce"
     ):
         compose({"objective": "masked-lm"})
+    with pytest.raises(MirrormaskError, match="Both views bring an encoder of their own"):
+        compose({"views": ["momentum", "twin"]})
+    with pytest.raises(MirrormaskError, match="which a momentum encoder or a frozen copy does not give"):
+        compose({"views": ["dropout", ["momentum", "fgsm"]]})
     both = {"objective": ["info-nce", {"name": "masked-lm", "weight": 0.1}]}
     with pytest.raises(MirrormaskError, match="does not go with 'large_batch'. Leave one of the two out"):
         compose(both, chunk=4)

@@ -100,6 +100,7 @@ class Method(nn.Module):
         for view in composition.views:
             view.attach(encoder, head)
         self.objective.attach(encoder)
+        self._check_views(composition.views)
         self._split = self.objective.split()  # in a tuple, so that the parts are not registered twice
         if self._split[0] is None:
             raise MirrormaskError("A method needs an objective over sentence vectors. Add one, such as info-nce.")
@@ -108,6 +109,21 @@ class Method(nn.Module):
                 "An objective that runs the encoder itself holds the whole batch in memory, so it does not go with "
                 "'large_batch'. Leave one of the two out."
             )
+
+    def _check_views(self, views: tuple[View, View]) -> None:
+        """Refuse views that would leave nothing to learn, or no gradient to attack with."""
+        encoders = [view.encoder_of(self.encoder) for view in views]
+        if all(encoder is not self.encoder for encoder in encoders):
+            raise MirrormaskError(
+                "Both views bring an encoder of their own, so the one that is saved would learn nothing. Let one of "
+                "them be another view, such as dropout."
+            )
+        for view, encoder in zip(views, encoders, strict=True):
+            if view.gradient_at == "words" and not any(p.requires_grad for p in encoder.parameters()):
+                raise MirrormaskError(
+                    "FGSM at the word embeddings needs a gradient, which a momentum encoder or a frozen copy does not "
+                    "give. Put it on the other view."
+                )
 
     def forward(self, batch: Batch, seed: int = 0) -> Tensor:
         """Return the loss of the joint batch of all processes.
