@@ -15,7 +15,6 @@ from torch import Tensor
 from mirrormask.models.bert_layers import BertLayers, bert_layers
 from mirrormask.models.precision import Precision
 
-
 _MANY = 0.25  # of all positions
 _SEEN = 1 << 18  # tokens that single positions look at together; bounds memory
 
