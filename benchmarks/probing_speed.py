@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--shape", choices=["model", "base"], default="model", help="base: a random 12x768 BERT")
     parser.add_argument("--treebank", default="en_pud.conllu.gz", help="a CoNLL-U file")
     parser.add_argument("--sentences", type=int, default=200, help="the first so many")
-    parser.add_argument("--turns", type=int, default=20, help="parts the sentences are dealt out to")
+    parser.add_argument("--turns", type=int, default=10, help="parts the sentences are dealt out to")
     parser.add_argument("--device", default=None)
     parser.add_argument("--ours-only", action="store_true", help="time all sentences at the best precision, no peer")
     asked = parser.parse_args()

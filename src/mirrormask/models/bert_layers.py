@@ -118,8 +118,9 @@ class BertLayers:
         return torch.addmm(own.bias, x, own.weight, out=self._memory(name, (len(x), own.weight.shape[1]), x))
 
     def _normed_sum(self, states: Tensor, change: Tensor, own: _Affine, epsilon: float) -> Tensor:
-        same = change.dtype == states.dtype
-        summed = torch.add(states, change, out=change if same else self._memory("sum", change.shape, states))
+        if change.dtype != states.dtype:
+            change = self._memory("sum", change.shape, states).copy_(change)
+        summed = change.add_(states)
         return layer_norm(summed, summed.shape[-1:], own.weight, own.bias, epsilon)
 
     def _memory(self, name: str, shape: Sequence[int], like: Tensor) -> Tensor:
