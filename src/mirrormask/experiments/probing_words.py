@@ -23,7 +23,7 @@ from mirrormask.probing.treebank_parser import TreebankParser, accuracy, train_p
 from mirrormask.probing.typography import clauses
 from mirrormask.probing.word_states import word_states
 
-LONGEST_CLAUSE = 32  # characters masked in pairs at a time
+LONGEST_CLAUSE = 126  # characters read together; with two special tokens, what small models are trained on
 RULES = {
     "mean length 1.6": DEFAULT_SEGMENTER,
     "otsu": Segmenter("otsu"),
@@ -78,7 +78,7 @@ def _neighbors(
     pieces = [clauses(text, LONGEST_CLAUSE) for text in texts]
     every = layers_of(lm)
     units = [list(piece) for line in pieces for piece in line]
-    stacks = impact_matrices(lm, units, Impact(layer=every, separator=""), precision=precision, label="Clause")
+    stacks = impact_matrices(lm, units, Impact(layer=every, separator="", reach=1), precision=precision, label="Clause")
     layers: dict[int, list[list[Any]]] = {layer: [[] for _ in pieces] for layer in every}
     owners = [number for number, line in enumerate(pieces) for _ in line]
     for owner, stack in zip(owners, stacks, strict=True):

@@ -42,8 +42,7 @@ def cut_at(text: str, boundary: NDArray[np.bool_]) -> list[str]:
 def clauses(text: str, most: int) -> list[str]:
     """Return a line in pieces of at most `most` characters, cut after punctuation where there is some.
 
-    Masking every two characters of a piece costs the cube of its length, so short pieces are cheap; a mark is a word
-    by itself, so no word is cut by these.
+    A model reads only so much at once. A mark is a word by itself, so a cut after one cuts no word.
 
     Example:
         >>> clauses("今天下雨，我们在家。", 6)
