@@ -26,7 +26,20 @@ HEAVY = (
     "matplotlib",
     "pandas",
 )
-COMMANDS = ("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "info", "list")
+COMMANDS = (
+    "quickstart",
+    "train",
+    "pretrain",
+    "probe",
+    "run",
+    "compare",
+    "study",
+    "evaluate",
+    "encode",
+    "similarity",
+    "info",
+    "list",
+)
 
 Cli = Callable[..., Any]
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from mirrormask.core.transfer import to_device
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.pretraining.masking import IGNORED, Masking
 from mirrormask.pretraining.objectives import bag_loss, neighbor_loss, row_vectors
@@ -81,8 +82,7 @@ class Pretraining(nn.Module):
 
     def forward(self, rows: Tensor, seed: int = 0) -> Tensor:
         """Return the loss of rows (n, length)."""
-        if rows.device != self.lm.device:
-            rows = rows.pin_memory().to(self.lm.device, non_blocking=True) if torch.cuda.is_available() else rows
+        rows = to_device(rows, self.lm.device)
         if self.masking.special.device != rows.device:
             self.masking = self.masking.to(rows.device)
         hidden = self.masking(rows, self.masking.count(self.places), seed)

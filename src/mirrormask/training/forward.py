@@ -18,6 +18,7 @@ from torch.utils.checkpoint import checkpoint
 
 from mirrormask.core.batch import Tokens
 from mirrormask.core.shards import length_shards
+from mirrormask.core.transfer import to_device
 
 Embed = Callable[[Tensor, Tensor], Tensor]
 Within = Callable[[], AbstractContextManager[Any]]
@@ -90,7 +91,7 @@ def encode(
     found = []
     for shard in shards:
         given, mask = (
-            t.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else t
+            to_device(t, device)
             for t in tokens.padded(pad_id, shard, multiple_of=pad_to, at_most=encoder.max_seq_length)
         )
         if words is not None and table is not None:
@@ -100,7 +101,7 @@ def encode(
         else:
             found.append(run(given, mask))
     back = np.argsort(np.concatenate(shards))
-    return torch.cat(found).float()[torch.from_numpy(back).to(device)]
+    return torch.cat(found).float()[to_device(torch.from_numpy(back), device)]
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from mirrormask.core.batch import Batch, Step, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.registry import configuration
+from mirrormask.core.transfer import to_device
 from mirrormask.negatives import NegativeSource
 from mirrormask.objectives import Objective
 from mirrormask.stabilizers import Stabilizer
@@ -299,7 +300,7 @@ class Method(nn.Module):
             )
         joint = dataclasses.replace(
             batch,
-            labels=None if batch.labels is None else gather_rows(batch.labels.to(anchor.device)),
-            text_ids=None if batch.text_ids is None else gather_rows(batch.text_ids.to(anchor.device)),
+            labels=None if batch.labels is None else gather_rows(to_device(batch.labels, anchor.device)),
+            text_ids=None if batch.text_ids is None else gather_rows(to_device(batch.text_ids, anchor.device)),
         )
         return Step(joint, anchor, positive, hard=torch.stack(hard, dim=1) if hard else None)

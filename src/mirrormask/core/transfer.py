@@ -1,0 +1,21 @@
+"""From the host to a device without making either wait."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def to_device(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return the tensor on `device`.
+
+    A copy from ordinary memory may have to wait until a GPU has done all it was asked before; from pinned memory it
+    joins the queue.
+
+    Example:
+        >>> to_device(torch.ones(2), torch.device("cpu")).tolist()
+        [1.0, 1.0]
+    """
+    if device.type != "cuda" or tensor.device.type != "cpu":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
