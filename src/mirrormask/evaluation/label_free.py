@@ -1,8 +1,8 @@
 """A score without labels: the method's own loss on pairs of held-out text.
 
 The texts were set aside before training and their pairs are drawn once, dropout included, and negatives are those of
-the batch alone, so that checkpoints differ in the encoder alone. What it can and cannot see is measured in the guide: it stops a run that no longer learns its own
-task, and it does not know whether that task is the right one.
+the batch alone, so that checkpoints differ in the encoder alone. What it can and cannot see is measured in the guide:
+it stops a run that no longer learns its own task, and it does not know whether that task is the right one.
 """
 
 from __future__ import annotations
