@@ -6,6 +6,7 @@ Paper: Giorgi et al. 2021, "DeCLUTR: Deep Contrastive Learning for Unsupervised 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -73,31 +74,39 @@ class Crops(Pairing):
     def index(self, corpus: Corpus, tokens: Tokenized, folder: Path) -> Examples:
         """Return one example a row, with two columns."""
         one_column(corpus, "crops")
-        return CroppedRows(tokens, self.min_words, self.max_words)
+        return TwoOfEach(tokens, self._draw, "crops")
+
+    def _draw(self, ids: Ids, starts: NDArray[np.bool_], chance: np.random.Generator) -> tuple[Ids, Ids]:
+        return two_crops(ids, starts, min_words=self.min_words, max_words=self.max_words, chance=chance)
 
 
-class CroppedRows(Examples):
-    """Rows cropped twice when they are drawn."""
+class TwoOfEach(Examples):
+    """Rows of which two parts are drawn whenever they are asked for.
 
-    def __init__(self, tokens: Tokenized, min_words: int, max_words: int) -> None:
+    Args:
+        tokens: the rows.
+        draw: returns the two parts of a row's ids, by where words begin and by chance.
+        purpose: names the random choices.
+    """
+
+    def __init__(
+        self,
+        tokens: Tokenized,
+        draw: Callable[[Ids, NDArray[np.bool_], np.random.Generator], tuple[Ids, Ids]],
+        purpose: str,
+    ) -> None:
         self._tokens = tokens
-        self._min_words = min_words
-        self._max_words = max_words
+        self._draw = draw
+        self._purpose = purpose
 
     def __len__(self) -> int:
         return len(self._tokens)
 
     def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
-        """Return two crops of each text."""
+        """Return the first part of each text, and the second."""
         rows = examples.tolist()
         pairs = [
-            two_crops(
-                ids,
-                self._tokens.starts,
-                min_words=self._min_words,
-                max_words=self._max_words,
-                chance=generator(seed, "crops", row),
-            )
+            self._draw(ids, self._tokens.starts, generator(seed, self._purpose, row))
             for row, ids in zip(rows, self._tokens.take(rows), strict=True)
         ]
         return [first for first, _ in pairs], [second for _, second in pairs]

@@ -26,18 +26,23 @@ class NextSentence(Pairing):
 
     def index(self, corpus: Corpus, tokens: Tokenized, folder: Path) -> Examples:
         """Return one example for every row whose next row follows it in the source."""
-        one_column(corpus, "next-sentence")
-        folder.mkdir(parents=True, exist_ok=True)
-        anchors = ArrayWriter(folder / "anchors.npy", np.int64)
-        for start in range(1, len(corpus), _BLOCK):
-            anchors.extend(start - 1 + np.flatnonzero(~corpus.starts(start, start + _BLOCK)))
-        found = anchors.finish()
-        if len(found) < 2:
-            raise DataError(
-                f"The pairing 'next-sentence' found {len(found)} neighbors in {len(corpus):,} rows, and at least 2 are "
-                "needed. Split the text into sentences (split='auto'), or use the pairing 'self'."
-            )
-        return Neighbors(found, tokens)
+        return Neighbors(followed_rows(corpus, folder, "next-sentence"), tokens)
+
+
+def followed_rows(corpus: Corpus, folder: Path, pairing: str) -> ArrayReader:
+    """Return the rows that another row follows in their document, kept in `folder`."""
+    one_column(corpus, pairing)
+    folder.mkdir(parents=True, exist_ok=True)
+    anchors = ArrayWriter(folder / "anchors.npy", np.int64)
+    for start in range(1, len(corpus), _BLOCK):
+        anchors.extend(start - 1 + np.flatnonzero(~corpus.starts(start, start + _BLOCK)))
+    found = anchors.finish()
+    if len(found) < 2:
+        raise DataError(
+            f"The pairing {pairing!r} found {len(found)} neighbors in {len(corpus):,} rows, and at least 2 are "
+            "needed. Split the text into sentences (split='auto'), or use the pairing 'self'."
+        )
+    return found
 
 
 class Neighbors(Examples):

@@ -13,14 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from mirrormask.core.batch import Ids
-from mirrormask.core.errors import DataError, at_least
+from mirrormask.core.errors import at_least
 from mirrormask.core.seeding import generator
 from mirrormask.data.corpus_folder import Corpus
-from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
-from mirrormask.data.store import ArrayReader, ArrayWriter
+from mirrormask.data.pairs import Examples, Pairing, Rows, pairings
+from mirrormask.data.pairs.next_sentence import Neighbors, followed_rows
+from mirrormask.data.store import ArrayReader
 from mirrormask.data.tokens import Tokenized
-
-_BLOCK = 1 << 18
 
 
 @pairings.register("next-sentences")
@@ -32,40 +31,21 @@ class NextSentences(Pairing):
 
     def index(self, corpus: Corpus, tokens: Tokenized, folder: Path) -> Examples:
         """Return one example for every row that another row follows in its document."""
-        one_column(corpus, "next-sentences")
-        folder.mkdir(parents=True, exist_ok=True)
-        anchors = ArrayWriter(folder / "anchors.npy", np.int64)
-        for start in range(1, len(corpus), _BLOCK):
-            anchors.extend(start - 1 + np.flatnonzero(~corpus.starts(start, start + _BLOCK)))
-        found = anchors.finish()
-        if len(found) < 2:
-            raise DataError(
-                f"The pairing 'next-sentences' found {len(found)} neighbors in {len(corpus):,} rows, and at least 2 "
-                "are needed. Split the text into sentences (split='auto'), or use the pairing 'self'."
-            )
-        return Followers(found, corpus, tokens, self.within)
+        return Followers(followed_rows(corpus, folder, "next-sentences"), corpus, tokens, self.within)
 
 
-class Followers(Examples):
+class Followers(Neighbors):
     """Pairs of a row and one of the next rows of its document, the row of each on disk."""
 
     def __init__(self, anchors: ArrayReader, corpus: Corpus, tokens: Tokenized, within: int) -> None:
-        self._anchors = anchors
+        super().__init__(anchors, tokens)
         self._corpus = corpus
-        self._tokens = tokens
         self._within = within
-
-    def __len__(self) -> int:
-        return len(self._anchors)
 
     def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
         """Return the sentences, and for each one that follows it."""
         rows = self.text_ids(examples).tolist()
         return self._tokens.take(rows), self._tokens.take([row + self._step(row, seed) for row in rows])
-
-    def text_ids(self, examples: Rows) -> Rows:
-        """Return the row of each anchor."""
-        return np.array([self._anchors[example] for example in examples.tolist()], dtype=np.int64)
 
     def _step(self, row: int, seed: int) -> int:
         """Return how many rows on the positive of `row` stands."""

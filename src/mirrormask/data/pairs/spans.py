@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least
-from mirrormask.core.seeding import generator
 from mirrormask.data.corpus_folder import Corpus
-from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
-from mirrormask.data.pairs.crops import word_edges
+from mirrormask.data.pairs import Examples, Pairing, one_column, pairings
+from mirrormask.data.pairs.crops import TwoOfEach, word_edges
 from mirrormask.data.tokens import Tokenized
 
 _PARAGRAPH = 512  # tokens of a paragraph that spans are drawn from, at least
@@ -67,30 +66,11 @@ class Spans(Pairing):
     def index(self, corpus: Corpus, tokens: Tokenized, folder: Path) -> Examples:
         """Return one example a row, with two columns."""
         one_column(corpus, "spans")
-        return SpannedRows(tokens, self.min_words, self.max_words)
-
-
-class SpannedRows(Examples):
-    """Rows of which two spans are drawn."""
-
-    def __init__(self, tokens: Tokenized, min_words: int, max_words: int) -> None:
-        self._tokens = tokens
-        self._min_words = min_words
-        self._max_words = max_words
-
-    def __len__(self) -> int:
-        return len(self._tokens)
-
-    def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
-        """Return two spans of each text, the anchor's first."""
-        rows = examples.tolist()
-        pairs = [
-            self._draw(ids, self._tokens.starts, generator(seed, "spans", row)) if len(ids) else (ids, ids)
-            for row, ids in zip(rows, self._tokens.take(rows), strict=True)
-        ]
-        return [first for first, _ in pairs], [second for _, second in pairs]
+        return TwoOfEach(tokens, self._draw, "spans")
 
     def _draw(self, ids: Ids, starts: NDArray[np.bool_], chance: np.random.Generator) -> tuple[Ids, Ids]:
+        if not len(ids):
+            return ids, ids
         edges = word_edges(ids, starts)
-        (a, b), (c, d) = two_spans(len(edges) - 1, self._min_words, self._max_words, chance)
+        (a, b), (c, d) = two_spans(len(edges) - 1, self.min_words, self.max_words, chance)
         return ids[edges[a] : edges[b]], ids[edges[c] : edges[d]]
