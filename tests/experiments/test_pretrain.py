@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.errors import MirrormaskError, ModelError
 from mirrormask.experiments.pretrain import pretrain
 from mirrormask.models.encoder import load
 from mirrormask.models.masked_lm import MaskedLM
@@ -115,6 +117,16 @@ def test_a_model_can_be_continued(sentences: list[str], tiny_folder: Path, tmp_p
     before, after = MaskedLM.load(tiny_folder), MaskedLM.load(done.model)
     assert after.tokenizer.get_vocab() == before.tokenizer.get_vocab()
     assert after.layers == before.layers
+    assert "layers" not in done.record["plan"], "the model's own, not the plan's"
+
+
+def test_a_model_to_continue_is_looked_for_before_the_text_is_read(tmp_path: Path) -> None:
+    def texts() -> Iterator[str]:
+        pytest.fail("the text was read")
+        yield ""
+
+    with pytest.raises(ModelError, match="is no model"):
+        pretrain(texts(), out=tmp_path / "run", plan=Plan(init=str(tmp_path)))
 
 
 @pytest.mark.parametrize("kind", ["roberta", "distilbert"])
@@ -142,6 +154,49 @@ def test_minutes_become_steps_that_a_resume_keeps(sentences: list[str], tmp_path
     assert done.record["result"]["steps"] == planned
     with pytest.raises(MirrormaskError, match="either 'minutes' or 'steps'"):
         run(sentences, tmp_path / "both", minutes=1.0)
+    with pytest.raises(MirrormaskError, match="either 'minutes' or 'epochs'"):
+        run(sentences, tmp_path / "both", minutes=1.0, training={"steps": 0, "epochs": 2.0})
+
+
+def test_a_resume_with_other_text_is_refused(sentences: list[str], tmp_path: Path) -> None:
+    one, other = tmp_path / "one.txt", tmp_path / "other.txt"
+    one.write_text("\n".join(sentences), encoding="utf-8")
+    other.write_text("\n".join(reversed(sentences)), encoding="utf-8")
+    options: dict[str, Any] = {"out": tmp_path / "run", "plan": TINY, "training": {"steps": 6, "checkpoint_every": 1}}
+    with pytest.raises(Killed):
+        pretrain(one, **options, reporter=KillAt(3))
+    with pytest.raises(MirrormaskError, match=r"other text or otherwise \(corpus: .*one\.txt.*, now .*other\.txt"):
+        pretrain(other, **options, resume=True)
+    with pytest.raises(MirrormaskError, match=r"min_words: None, now 3"):
+        pretrain(one, **options, data={"min_words": 3}, resume=True)
+    assert pretrain(one, **options, resume=True).record["result"]["steps"] == 6
+
+
+def test_what_a_failed_start_left_is_not_used_again(sentences: list[str], tmp_path: Path) -> None:
+    with pytest.raises(Killed):  # before the first checkpoint
+        run(sentences, tmp_path / "run", reporter=KillAt(1), training={"checkpoint_every": 5})
+    assert (tmp_path / "run" / "work" / "text-0" / "text.json").is_file()
+    shutil.rmtree(tmp_path / "run" / "checkpoint", ignore_errors=True)
+    smaller = Plan(**{**TINY.__dict__, "vocabulary": 120})
+    done = run(sentences[:60], tmp_path / "run", plan=smaller)
+    assert done.record["data"]["texts"] == len(set(sentences[:60]))
+    assert len(MaskedLM.load(done.model).tokenizer) == 120
+
+
+def test_accumulated_batches_count(sentences: list[str], tmp_path: Path) -> None:
+    said: list[str] = []
+    heard: list[dict[str, float]] = []
+
+    class Watch(Reporter):
+        def say(self, text: str) -> None:
+            said.append(text)
+
+        def step(self, step: int, metrics: dict[str, float]) -> None:
+            heard.append(metrics)
+
+    run(sentences, tmp_path / "run", reporter=Watch(), training={"accumulation": 3, "steps": 2})
+    assert any(line.startswith("2 steps of 24 rows of 16 tokens") for line in said)
+    assert all(row["tokens_per_second"] == pytest.approx(row["steps_per_second"] * 3 * 8 * 16) for row in heard)
 
 
 def test_the_reporter_hears_tokens_per_second(sentences: list[str], tmp_path: Path) -> None:
@@ -178,3 +233,13 @@ def test_a_given_tokenizer_is_used(sentences: list[str], tiny_folder: Path, tmp_
     assert lm.layers == 2, "with weights of its own"
     with pytest.raises(MirrormaskError, match="'init' or 'tokenizer', not both"):
         Plan(init="mini", tokenizer="mini")
+
+
+def test_a_model_that_is_continued_keeps_its_shape() -> None:
+    with pytest.raises(MirrormaskError, match="keeps its tokenizer and shape: leave out 'layers', 'width', or 'init'"):
+        Plan(init="mini", layers=3, width=128)
+    assert Plan(init="a-long-one", length=1024).length == 1024, "how long it may be is for the model to say"
+    with pytest.raises(
+        MirrormaskError, match="'positions' of pretraining must be at least its 'length', 1024. Got 512"
+    ):
+        Plan(length=1024)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 import torch
 from accelerate import PartialState
 
-from mirrormask.core.errors import MirrormaskError, at_least
+from mirrormask.core.errors import MirrormaskError, TrainingError, at_least
 from mirrormask.core.framing import frame_of
 from mirrormask.core.seeding import Seeds, derive
 from mirrormask.core.storage import atomic_folder, read_json, write_json
@@ -48,6 +49,8 @@ DEFAULTS: dict[str, Any] = {
     "warmup": 0.05,
 }
 """What pretraining takes unless told otherwise."""
+
+PLANNED = "steps.json"
 
 DROPOUT = 0.1
 """What the saved configuration says, for whoever trains the model on."""
@@ -90,19 +93,25 @@ def pretrain(
         return finished
     at_least("minutes", minutes, 0, of="pretraining")
     settings = Settings(**{**DEFAULTS, **(training or {})}, seeds=Seeds.all(seed), max_length=plan.length)
-    if minutes and settings.steps:
-        raise MirrormaskError("Give either 'minutes' or 'steps', not both.")
+    for other in ("steps", "epochs"):
+        if minutes and (training or {}).get(other):
+            raise MirrormaskError(f"Give either 'minutes' or {other!r}, not both.")
     torch.manual_seed(derive(seed, "weights"))
-    text = _Text(plan, corpus, dict(data or {}), out / WORK / f"text-{rank}", seed, reporter)
-    model = _model(plan, text)
+    start = _start(plan)  # before the text, which may take long
+    if not resume:  # what an earlier command that failed left here may be of other text
+        shutil.rmtree(out / WORK / f"text-{rank}", ignore_errors=True)
+        (out / WORK / PLANNED).unlink(missing_ok=True)
+    text = _Text(plan, corpus, dict(data or {}), out / WORK / f"text-{rank}", start, reporter)
+    model = _model(plan, text, start)
     rows, aside = _rows(plan, settings, text)
     precision = best_precision(model.lm.device, settings.precision)
-    steps = _total(out / WORK / "steps.json", model, rows, settings, precision, minutes, reporter)
+    steps = _total(out / WORK / PLANNED, model, rows, settings, precision, minutes, reporter)
     settings = dataclasses.replace(settings, steps=steps)
-    rates = _Rates(reporter, model, rows, precision)
+    rates = _Rates(reporter, model, rows, precision, settings.accumulation)
     reporter.say(
-        f"{steps:,} steps of {settings.batch_size} rows of {plan.length} tokens: "
-        f"{steps * settings.batch_size * rows.content / len(text.train):.1f} passes over {len(text.train):,} tokens."
+        f"{steps:,} steps of {settings.batch_size * settings.accumulation} rows of {plan.length} tokens: "
+        f"{steps * settings.batch_size * settings.accumulation * rows.content / len(text.train):.1f} passes over "
+        f"{len(text.train):,} tokens."
     )
     with quickened(model):
         if should_compile(settings.compile, model.lm.device, steps, plan.length):
@@ -131,32 +140,34 @@ class _Text:
     """The prepared text: a tokenizer and two streams of ids, made once and found again when resuming."""
 
     def __init__(
-        self, plan: Plan, source: Any, data: dict[str, Any], folder: Path, seed: int, reporter: Reporter
+        self, plan: Plan, source: Any, data: dict[str, Any], folder: Path, start: MaskedLM | None, reporter: Reporter
     ) -> None:
         from transformers import AutoTokenizer
 
         made = folder / "text.json"
-        if not made.is_file():
+        asked = _asked(plan, source, data)
+        if made.is_file():
+            _check_asked(read_json(made)["asked"], asked, folder)
+        else:
             source = str(source) if isinstance(source, Path) else source
             corpus = build_corpus(source, folder / "corpus", **data)
             reporter.say(f"{corpus.report}.")
-            tokenizer = self._tokenizer(plan, corpus, reporter)
+            tokenizer = start.tokenizer if start is not None else self._tokenizer(plan, corpus, reporter)
             with atomic_folder(folder / "tokenizer") as unfinished:
                 tokenizer.save_pretrained(str(unfinished))
             pack(corpus, tokenizer, folder / "packed", one_in=plan.held_out)
             facts = {"fingerprint": corpus.fingerprint, "texts": len(corpus), **dataclasses.asdict(corpus.report)}
+            facts["asked"] = asked
             del corpus  # closes its files
             shutil.rmtree(folder / "corpus")
             write_json(made, facts)
-        self.facts: dict[str, Any] = read_json(made)
+        self.facts: dict[str, Any] = {name: fact for name, fact in read_json(made).items() if name != "asked"}
         with quiet_loading():
             self.tokenizer: Any = AutoTokenizer.from_pretrained(folder / "tokenizer")
         self.train, self.aside = open_packed(folder / "packed")
 
     @staticmethod
     def _tokenizer(plan: Plan, corpus: Corpus, reporter: Reporter) -> Any:
-        if plan.init:
-            return MaskedLM.load(plan.init, device="cpu").tokenizer
         if plan.tokenizer:
             return load_tokenizer(plan.tokenizer)
         begun = time.monotonic()
@@ -165,6 +176,27 @@ class _Text:
         )
         reporter.say(f"A tokenizer of {len(tokenizer):,} pieces, learned in {time.monotonic() - begun:.0f} s.")
         return tokenizer
+
+
+def _asked(plan: Plan, source: Any, data: dict[str, Any]) -> dict[str, Any]:
+    """Return what the prepared text depends on, as JSON would give it back."""
+    files = [source] if isinstance(source, str | Path) else source if isinstance(source, Sequence) else []
+    named = isinstance(source, str) or all(isinstance(each, Path) for each in files)
+    corpus = [str(each) for each in files] if named else []  # texts have no name
+    made_of = {name: getattr(plan, name) for name in ("init", "tokenizer", "vocabulary", "cased", "held_out")}
+    asked: dict[str, Any] = json.loads(json.dumps({"corpus": corpus, **data, **made_of}, default=str))
+    return asked
+
+
+def _check_asked(before: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
+    """Refuse to go on with prepared text that is not what the command asks for."""
+    changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    if changed:
+        told = ", ".join(f"{name}: {before.get(name)}, now {now.get(name)}" for name in changed)
+        raise TrainingError(
+            f"{folder} was prepared from other text or otherwise ({told}). Resume with the settings the run was "
+            "started with, or give another --out."
+        )
 
 
 class _Texts:
@@ -178,19 +210,29 @@ class _Texts:
             yield from self.corpus.column(0, start, stop)
 
 
-def _model(plan: Plan, text: _Text) -> Pretraining:
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+def _device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _start(plan: Plan) -> MaskedLM | None:
+    """Return the model to continue, or nothing."""
+    if not plan.init:
+        return None
+    lm = MaskedLM.load(plan.init, device=_device())
+    longest = int(getattr(lm.model.config, "max_position_embeddings", plan.length))
+    if plan.length > longest:
+        raise MirrormaskError(
+            f"The 'length' of pretraining must be at most {longest}, the most {plan.init} can read. Got {plan.length}."
+        )
+    set_dropout(lm.model, plan.dropout)
+    return lm
+
+
+def _model(plan: Plan, text: _Text, start: MaskedLM | None) -> Pretraining:
+    device = _device()
     tokenizer = text.tokenizer
-    if plan.init:
-        lm = MaskedLM.load(plan.init, device=device)
-        longest = int(getattr(lm.model.config, "max_position_embeddings", plan.length))
-        if plan.length > longest:
-            raise MirrormaskError(
-                f"The 'length' of pretraining must be at most {longest}, the most {plan.init} can read. "
-                f"Got {plan.length}."
-            )
-        set_dropout(lm.model, plan.dropout)
-    else:
+    lm = start
+    if lm is None:
         lm = MaskedLM(fresh_bert(plan, len(tokenizer), tokenizer.pad_token_id), tokenizer).to(device)
     size = len(tokenizer)
     special = torch.zeros(size, dtype=torch.bool)
@@ -279,11 +321,13 @@ def _wait(device: torch.device) -> None:
 class _Rates(Reporter):
     """Adds tokens per second and the share of the device's matrix rate to what another reporter is told."""
 
-    def __init__(self, inner: Reporter, model: Pretraining, rows: PackedRows, precision: Precision) -> None:
+    def __init__(
+        self, inner: Reporter, model: Pretraining, rows: PackedRows, precision: Precision, accumulation: int
+    ) -> None:
         self.inner = inner
-        self.tokens = rows.batch_size * rows.length
+        self.tokens = rows.batch_size * rows.length * accumulation  # of an update
         hidden = model.masking.count(rows.content)
-        self.flops = step_flops(model.lm, rows=rows.batch_size, length=rows.length, hidden=hidden)
+        self.flops = accumulation * step_flops(model.lm, rows=rows.batch_size, length=rows.length, hidden=hidden)
         names = {"bf16": torch.bfloat16, "fp16": torch.float16}
         self.peak = matmul_rate(model.lm.device, names.get(precision.name, torch.float32)) * world()[1]
         self.seen: list[float] = []
@@ -321,7 +365,7 @@ def _record(
     plan: Plan, settings: Settings, text: _Text, result: Result, rates: _Rates, model: Pretraining
 ) -> dict[str, Any]:
     return {
-        "plan": dataclasses.asdict(plan),
+        "plan": plan.record(),
         "settings": dataclasses.asdict(settings),
         "data": {**text.facts, "tokens": len(text.train), "held_out_tokens": len(text.aside)},
         "parameters": sum(p.numel() for p in model.lm.parameters()),

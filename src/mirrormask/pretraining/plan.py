@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 from mirrormask.core.errors import MirrormaskError, above, at_least, between
+
+NEW = ("vocabulary", "cased", "layers", "width", "heads", "positions")
+"""What only a new model is asked for: one that is continued has them already."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,6 @@ class Plan:
         for name in ("layers", "width", "heads"):
             at_least(name, getattr(self, name), 1, of="pretraining")
         at_least("length", self.length, 8, of="pretraining")
-        at_least("positions", self.positions, self.length, of="pretraining")
         above("mask_rate", self.mask_rate, 0, of="pretraining")
         between("mask_rate", self.mask_rate, 0, 0.9, of="pretraining")
         between("dropout", self.dropout, 0, 0.9, of="pretraining")
@@ -57,9 +61,28 @@ class Plan:
         at_least("neighbors", self.neighbors, 0, of="pretraining")
         above("temperature", self.temperature, 0, of="pretraining")
         at_least("held_out", self.held_out, 2, of="pretraining")
-        if self.init and self.tokenizer:
-            raise MirrormaskError("A model that is continued has a tokenizer: give 'init' or 'tokenizer', not both.")
+        if self.init:
+            self._check_continued()
+            return
+        if self.positions < self.length:
+            raise MirrormaskError(
+                f"The 'positions' of pretraining must be at least its 'length', {self.length}. Got {self.positions}."
+            )
         if self.width % self.heads:
             raise MirrormaskError(
                 f"The 'width' of pretraining must be a multiple of its 'heads', {self.heads}. Got {self.width}."
+            )
+
+    def record(self) -> dict[str, Any]:
+        """Return the plan as data, without what a model that is continued decides itself."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if not (self.init and name in NEW)}
+
+    def _check_continued(self) -> None:
+        if self.tokenizer:
+            raise MirrormaskError("A model that is continued has a tokenizer: give 'init' or 'tokenizer', not both.")
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        given = [repr(name) for name in NEW if getattr(self, name) != defaults[name]]
+        if given:
+            raise MirrormaskError(
+                f"A model that is continued keeps its tokenizer and shape: leave out {', '.join(given)}, or 'init'."
             )
