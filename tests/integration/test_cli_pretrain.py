@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -43,6 +44,19 @@ def test_from_text_to_a_model_to_an_encoder(cli: Cli, corpus_file: Path, tmp_pat
     assert said.code == 0, said.err
     assert "Held-out loss" in said.out
     assert "tokens/s" in said.out
+
+
+def test_the_numbers_told_are_those_of_the_model_kept(cli: Cli, corpus_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "lm"
+    bad = ["--steps", "6", "--batch-size", "8", "--evaluate-every", "1", "--learning-rate", "3"]
+    ran = cli("pretrain", corpus_file, "--out", out, *SMALL, *bad)
+    assert ran.code == 0, ran.err
+    result = json.loads((out / "run.json").read_text())["result"]
+    kept = next(row for row in result["history"] if row["step"] == result["best_step"])
+    assert result["best_step"] < 6, "with such a rate the last is not the best"
+    assert f"Held-out loss {kept['loss']:.3f}" in ran.out
+    assert f"(checkpoint of step {result['best_step']} of 6)" in " ".join(ran.out.split())
+    assert f"held-out loss {kept['loss']:.3f}" in ran.err
 
 
 def test_wrong_values_are_one_sentence(cli: Cli, corpus_file: Path, tmp_path: Path) -> None:

@@ -48,7 +48,9 @@ def pretrain(
     held_out: int = typer.Option(
         200, "--held-out", help="One text in so many is held out to measure on.", rich_help_panel=TEXT
     ),
-    minutes: float = typer.Option(0.0, "--minutes", help="Train for about so long.", rich_help_panel=RUN),
+    minutes: float = typer.Option(
+        0.0, "--minutes", help="Train for about so long (0: one pass over the text).", rich_help_panel=RUN
+    ),
     steps: int = typer.Option(0, "--steps", help="Updates, instead of --minutes.", rich_help_panel=RUN),
     epochs: float = typer.Option(0.0, "--epochs", help="Passes over the text, instead of both.", rich_help_panel=RUN),
     batch_size: int = typer.Option(256, "--batch-size", help="Rows of a batch.", rich_help_panel=RUN),
@@ -140,11 +142,13 @@ def pretrain(
     record = done.record
 
     def show() -> None:
-        last = record["result"]["history"][-1]
+        result = record["result"]
+        kept = next(row for row in result["history"] if row["step"] == result["best_step"])
         speed = record["speed"]
         output.line(f"Model: {done.model}")
         output.line(
-            f"Held-out loss {last['loss']:.3f}, accuracy {last['accuracy']:.1%} at 15 % hidden tokens; "
+            f"Held-out loss {kept['loss']:.3f}, accuracy {kept['accuracy']:.1%} at 15 % hidden tokens "
+            f"(checkpoint of step {result['best_step']} of {result['steps']}); "
             f"{record['tokens_seen']:,} tokens seen, {speed['tokens_per_second']:,.0f} tokens/s, "
             f"{speed['utilization']:.0%} of this device's rate for matrix products."
         )
