@@ -166,6 +166,15 @@ def test_limit(probe: Cli, tmp_path: Path) -> None:
     assert probe("dependency", file, "--limit", "1", "--json").json["sentences"] == 1
 
 
+def test_a_table_says_how_much_its_subset_holds(probe: Cli, tmp_path: Path) -> None:
+    file = write(tmp_path / "gold.conllu", CONLLU)
+    scores = probe("dependency", file, "--limit", "1", "--json").json["scores"]["induced"]
+    told = probe("dependency", file, "--limit", "1").out
+    assert "Dependency, 1 sentence, " in told
+    for subset, found in scores.items():
+        assert f": {subset} ({found['arcs']} arcs)" in " ".join(told.split())
+
+
 CYCLE = CONLLU.replace("4\tpaints\t_\tVERB\t_\t_\t0", "4\tpaints\t_\tVERB\t_\t_\t3")
 HEADLESS = CONLLU.replace("1\tsome\t_\tDET\t_\t_\t2", "1\tsome\t_\tDET\t_\t_\t_")
 LONG = "".join(f"{place}\tbread\t_\tX\t_\t_\t{place - 1}\tdep\t_\t_\n" for place in range(1, 81))
@@ -196,6 +205,12 @@ LONG = "".join(f"{place}\tbread\t_\tX\t_\t_\t{place - 1}\tdep\t_\t_\n" for place
         (["discourse", "FILE"], "{}", 3, "must hold a list 'root'"),
         (["segment", "FILE"], "\n\n", 3, "has no text"),
         (["segment", "FILE", "--rule", "ostu"], "今天", 2, "Did you mean 'otsu'"),
+        (["segment", "FILE", "--rule", "fixed"], "今天", 2, "The rule 'fixed' needs --value"),
+        (["segment", "FILE", "--value", "0"], "今天", 2, "'value' of the rule mean-length must be at least 1. Got 0"),
+        (["dependency", "FILE", "--rule", "otsu"], CONLLU, 2, "--rule belongs to segment"),
+        (["dependency", "FILE", "--out", "FILE"], CONLLU, 2, "--out would write over it"),
+        (["a cat", "--root", "gold"], "", 2, "--root belongs to a task and its file"),
+        (["a cat", "--limit", "1"], "", 2, "--limit belongs to a task and its file"),
     ],
 )
 def test_bad_input_is_one_sentence(

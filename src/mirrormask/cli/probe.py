@@ -65,13 +65,28 @@ def probe(
             f"There is no task {what!r}; known are {', '.join(_TASKS)}.{did_you_mean(what, _TASKS)} "
             "Put a sentence in quotes."
         )
+    options = {
+        "--root": root,
+        "--faithful": faithful,
+        "--gold": gold,
+        "--dev": dev,
+        "--rule": rule,
+        "--value": value is not None,
+        "--limit": limit is not None,
+        "--store": store,
+    }
     if file is None:
+        _refuse(options, list(options), "a task and its file, not to a sentence")
         _sentence(output, what, model, out, layer, measure, decoder, normalization, units, precision)
         return
 
     from mirrormask.experiments.probe_files import FileProbe
     from mirrormask.probing.segmentation import Segmenter
 
+    if what != "segment":
+        _refuse(options, ["--rule", "--value"], "segment, not to a task of trees")
+    if rule == "fixed" and value is None:
+        raise MirrormaskError("The rule 'fixed' needs --value, the threshold below which neighbors are cut apart.")
     chosen: dict[str, Any] = {"rule": rule or "mean-length"} | ({} if value is None else {"value": value})
     how = FileProbe(
         model=model,
@@ -91,6 +106,15 @@ def probe(
         seed=seed,
     )
     _file(output, what, file, how)
+
+
+def _refuse(options: dict[str, Any], names: list[str], place: str) -> None:
+    """Refuse options that would be passed over in silence."""
+    from mirrormask.core.errors import MirrormaskError
+
+    for name in names:
+        if options[name]:
+            raise MirrormaskError(f"{name} belongs to {place}. Leave it out.")
 
 
 def _sentence(

@@ -21,6 +21,7 @@ _TITLES = {
     "corpus_f1": "corpus F1",
     "precision": "P",
     "recall": "R",
+    "boundary_f1": "boundary F1",
     "uas_without_root": "no root",
 }
 
@@ -43,7 +44,7 @@ def print_scores(output: Output, found: Mapping[str, Any]) -> None:
         for words in found.get("words", []):
             output.line("  ".join(words))
         return
-    count = next((f"{found[key]:,} {key}" for key in ("sentences", "documents", "lines") if key in found), "")
+    count = next((_counted(found[key], key) for key in ("sentences", "documents", "lines") if key in found), "")
     title = f"{str(found['task']).capitalize()}, {count}, {found['model']}, layer {found['layer']}"
     nested = all(isinstance(value, Mapping) for value in next(iter(scores.values())).values())
     subsets = list(next(iter(scores.values()))) if nested else [""]
@@ -55,7 +56,7 @@ def print_scores(output: Output, found: Mapping[str, Any]) -> None:
         }
         header = list(next(iter(rows.values())))
         cells = [[name, *[_number(row.get(key)) for key in header]] for name, row in rows.items()]
-        output.line(f"{title}: {subset}" if subset else title, style="bold")
+        output.line(f"{title}: {subset}{_size(scores, subset)}" if subset else title, style="bold")
         output.table("", ["", *map(_title, header)], cells)
         output.out.print()
 
@@ -67,16 +68,16 @@ def _print_matrix(output: Output, probed: Probed) -> None:
     most = max((float(probed.matrix[i, j]) for i in range(n) for j in range(n) if i != j), default=0.0) or 1.0
     width = min(16, max(map(len, probed.words)))
     output.out.print("Impact: row masked and looked at, column masked as well", style="bold")
-    fits = width + 4 + 2 * n <= output.out.width
+    fits = width + 5 + 2 * n <= output.out.width
     if not fits:
         output.line(f"({n} words are too wide for this terminal; --out probe.png draws them all.)")
         return
-    numbers = Text(" " * (width + 4))
+    numbers = Text(" " * (width + 5))
     for place in range(n):
         numbers.append(f"{place + 1:>2}"[-2:], style="dim" if place % 2 else "")  # two-digit neighbors stay apart
     output.out.print(numbers, soft_wrap=True)
     for i, word in enumerate(probed.words):
-        line = Text(f"{i + 1:>3} {word[:width]:<{width}}")
+        line = Text(f"{i + 1:>3} {word[:width]:<{width}} ")
         for j in range(n):
             step = 0 if i == j else min(4, int(5 * float(probed.matrix[i, j]) / most))
             line.append(_SHADES[step] * 2, style=_COLORS[step])
@@ -108,6 +109,16 @@ def _flat(scores: Mapping[str, Any]) -> dict[str, Any]:
         elif name.endswith("_percent"):
             found[name.removesuffix("_percent")] = value
     return found
+
+
+def _size(scores: Mapping[str, Any], subset: str) -> str:
+    """Return how much a subset holds, which is less than the file does."""
+    first: Mapping[str, Any] = next(iter(scores.values()))[subset]
+    return next((f" ({_counted(first[key], key)})" for key in ("sentences", "arcs") if key in first), "")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what.removesuffix('s') if number == 1 else what}"
 
 
 def _title(name: str) -> str:

@@ -82,6 +82,9 @@ def probe_file(task: str, file: Path | str, probe: FileProbe, *, progress: Progr
         check_writable(probe.out.parent)
     if not Path(file).exists():
         raise DataError(f"There is no file {file}. Check the path.")
+    for read in (file, probe.gold, probe.dev):
+        if probe.out is not None and read is not None and probe.out.resolve() == Path(read).resolve():
+            raise MirrormaskError(f"{probe.out} is read by this command, and --out would write over it. Name another.")
     if task != "segment" and (probe.gold or probe.dev):
         raise MirrormaskError("--gold and --dev belong to segment: files of trees are scored against themselves.")
     found = TASKS[task](Path(file), probe, progress)

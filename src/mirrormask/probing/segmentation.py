@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import MirrormaskError, one_of
+from mirrormask.core.errors import MirrormaskError, at_least, one_of
 from mirrormask.core.seeding import generator
 from mirrormask.probing.boundary_scores import WordCounts
 from mirrormask.probing.thresholds import best_threshold, mean_length, mixture, otsu
@@ -55,6 +55,8 @@ class Segmenter:
 
     def __post_init__(self) -> None:
         one_of("rule", self.rule, RULES, of="a segmenter")
+        if self.rule == "mean-length":
+            at_least("value", self.value, 1, of="the rule mean-length")
 
     def threshold(self, lines: Sequence[Floats], texts: Sequence[str]) -> float:
         """Return the threshold for these lines, from their neighbors' correlations alone."""
