@@ -74,6 +74,13 @@ def test_five_seeds_cannot_tell_and_it_is_said(study: Path) -> None:
     assert fewest_seeds(2) == 7
 
 
+def test_notes_name_the_bootstrap_only_where_there_was_one(study: Path) -> None:
+    assert "bootstrap" in " ".join(compare_rows(find_rows([study]), resamples=20).notes())
+    without = " ".join(compare_rows(find_rows([study]), resamples=0).notes())
+    assert "bootstrap" not in without
+    assert "1,109 of the 1,500 pairs of STS-B dev" in without
+
+
 def test_enough_seeds_tell(tmp_path: Path, write_row: Write) -> None:
     seeds = list(range(10))
     write_row(tmp_path, "base", seeds, noise=2.0, pairs=200)

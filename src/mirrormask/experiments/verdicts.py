@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 OVERLAP = (
     "1,109 of the 1,500 pairs of STS-B dev and 723 of the 1,379 of its test set also stand in STS12–15: a choice made "
-    "on STS-B dev is not independent of these tasks. The bootstrap counts a pair once wherever it occurs."
+    "on STS-B dev is not independent of these tasks."
 )
 
 
@@ -50,16 +50,18 @@ def verdict(test: Against, rows: int, alpha: float) -> str:
 def notes(found: SeedComparison) -> list[str]:
     """Return what a reader must know about the numbers."""
     rows = len(found.rows) - 1
+    booted = False
     said = [
         f"Mean ± standard deviation (n − 1) over seeds, Spearman's correlation × 100; the average is over "
         f"{found.average_title}."
     ]
     if rows and found.tests:
         pairs = [test.pairs for test in found.tests["average"]]
+        booted = any(test.bootstrap is not None for test in found.tests["average"])
         count = f"{rows} row" + ("s" if rows > 1 else "")
         said.append(
-            f"Tests are two-sided sign flips over paired seeds, corrected by Holm over {count}; intervals are 95 % of "
-            "a bootstrap over sentence pairs and seeds."
+            f"Tests are two-sided sign flips over paired seeds, corrected by Holm over {count}"
+            + ("; intervals are 95 % of a bootstrap over sentence pairs and seeds." if booted else ".")
         )
         alone, first = fewest_pairs(found.alpha), fewest_pairs(found.alpha / rows)
         few = max(pairs)
@@ -79,7 +81,7 @@ def notes(found: SeedComparison) -> list[str]:
         if missing:
             said.append(f"Not all seeds of {found.rows[0].name} were run for {', '.join(missing)}.")
     if any(task.startswith("stsb") for task in found.tasks) and any(task.startswith("sts1") for task in found.tasks):
-        said.append(OVERLAP)
+        said.append(f"{OVERLAP} The bootstrap counts a pair once wherever it occurs." if booted else OVERLAP)
     if rows and not found.tests:
         said.append("The rows have other seeds than the first by design, so they are described and not tested.")
     return said
