@@ -120,13 +120,15 @@ def test_a_model_can_be_continued(sentences: list[str], tiny_folder: Path, tmp_p
     assert "layers" not in done.record["plan"], "the model's own, not the plan's"
 
 
-def test_a_model_to_continue_is_looked_for_before_the_text_is_read(tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_before_the_text_is_read(tmp_path: Path) -> None:
     def texts() -> Iterator[str]:
         pytest.fail("the text was read")
         yield ""
 
     with pytest.raises(ModelError, match="is no model"):
         pretrain(texts(), out=tmp_path / "run", plan=Plan(init=str(tmp_path)))
+    with pytest.raises(MirrormaskError, match="'trackers' of training must be one of"):
+        pretrain(texts(), out=tmp_path / "run", training={"trackers": ("none-such",)})
 
 
 @pytest.mark.parametrize("kind", ["roberta", "distilbert"])

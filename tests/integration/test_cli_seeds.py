@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mirrormask.data import sources
+from mirrormask.training.loop import Interrupted
 
 Cli = Callable[..., Any]
 
@@ -114,6 +115,16 @@ def test_bad_input_is_one_sentence(
     assert ran.code == 2
     assert said in ran.err.replace("\n", " ")
     assert "Traceback" not in ran.err
+
+
+def test_an_interrupted_grid_says_how_to_go_on(cli: Cli, recipes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: Any, **__: Any) -> Any:
+        raise Interrupted("Stopped after 1 of 2 steps.")
+
+    monkeypatch.setattr("mirrormask.experiments.grid.run_grid", stop)
+    ran = cli("run", recipes / "plain.toml", "--seeds", "1,2", "--out", recipes / "runs")
+    assert ran.code == 130
+    assert "0 of 2 runs are done; the same command goes on." in " ".join(ran.err.split())
 
 
 def test_a_failed_run_sets_the_exit_code(cli: Cli, recipes: Path) -> None:

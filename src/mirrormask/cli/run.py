@@ -69,6 +69,7 @@ def _over_seeds(
     from mirrormask.core.storage import check_writable
     from mirrormask.experiments.grid import own_seed, plan_runs, run_grid
     from mirrormask.experiments.recipe import read_recipe
+    from mirrormask.training.loop import Interrupted
 
     if not files:
         raise MirrormaskError("Name at least one recipe, such as recipes/simcse-unsup-mini.toml. Got only changes.")
@@ -85,9 +86,12 @@ def _over_seeds(
     output.say(f"{len(recipes)} recipes × {len(numbers)} seeds: {len(planned)} runs in {out}.")
     reporter = reporter_for(output) if jobs == 1 else None
     ended: list[Outcome] = []
-    for outcome in run_grid(planned, jobs=jobs, reporter=reporter, prepared=output.say):
-        ended.append(outcome)
-        output.say(f"[{len(ended)}/{len(planned)}] {_line(outcome)}")
+    try:
+        for outcome in run_grid(planned, jobs=jobs, reporter=reporter, prepared=output.say):
+            ended.append(outcome)
+            output.say(f"[{len(ended)}/{len(planned)}] {_line(outcome)}")
+    except Interrupted as stop:
+        raise Interrupted(f"{stop} {len(ended)} of {len(planned)} runs are done; the same command goes on.") from None
 
     failed = [outcome for outcome in ended if outcome.status == "failed"]
 

@@ -37,7 +37,7 @@ from mirrormask.pretraining.scoring import HeldOutScore
 from mirrormask.pretraining.tokenizer import load_tokenizer, train_tokenizer
 from mirrormask.training.compiling import should_compile
 from mirrormask.training.gather import world
-from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, fit
+from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, check_trackers, fit
 from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
 
@@ -96,6 +96,7 @@ def pretrain(
     for other in ("steps", "epochs"):
         if minutes and (training or {}).get(other):
             raise MirrormaskError(f"Give either 'minutes' or {other!r}, not both.")
+    check_trackers(settings.trackers)
     torch.manual_seed(derive(seed, "weights"))
     start = _start(plan)  # before the text, which may take long
     if not resume:  # what an earlier command that failed left here may be of other text
