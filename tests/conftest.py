@@ -13,6 +13,7 @@ import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before the libraries read it
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # on tiny models more threads only wait for each other
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
