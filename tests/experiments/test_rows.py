@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.storage import read_json, write_json
 from mirrormask.experiments.rows import find_rows
+from mirrormask.experiments.scoring import SCORES
 
 Write = Callable[..., Path]
 
@@ -46,3 +48,12 @@ def test_what_cannot_be_a_row(tmp_path: Path, write_row: Write, write_run: Write
     write_run(tmp_path / "x" / "a" / "seed-2", "a", 2, noise=1.0, temperature=0.1)
     with pytest.raises(MirrormaskError, match=r"differ in more than their seeds \(method\). Compare them as rows"):
         find_rows([tmp_path / "x"])
+
+
+def test_runs_on_different_text_are_no_row(tmp_path: Path, write_row: Write) -> None:
+    row = write_row(tmp_path, "a", [1, 2], noise=1.0)
+    for seed in (1, 2):
+        file = row / f"seed-{seed}" / SCORES
+        write_json(file, {**read_json(file), "data": f"text {seed}"})
+    with pytest.raises(MirrormaskError, match="learned from different text under one name. Repeat one of them"):
+        find_rows([tmp_path])

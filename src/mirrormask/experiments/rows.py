@@ -107,7 +107,8 @@ def find_rows(paths: Sequence[Path | str]) -> list[Row]:
     """Return the rows under the given folders: a run, the folder of a recipe's runs, or the folder of a whole study.
 
     Raises:
-        MirrormaskError: a folder holds no run that was measured, or two different runs of one row have the same seeds.
+        MirrormaskError: a folder holds no run that was measured, two different runs of one row have the same seeds, or
+            runs of one row differ in their settings or in the text they learned from.
     """
     found: dict[str, dict[SeedKey, Scored]] = {}
     for path in map(Path, paths):
@@ -139,5 +140,10 @@ def _row(name: str, runs: dict[SeedKey, Scored]) -> Row:
             raise MirrormaskError(
                 f"The runs {ordered[0].folder} and {run.folder} of row {name!r} differ in more than their seeds "
                 f"({changed}). Compare them as rows of their own."
+            )
+        if run.record.get("data") != ordered[0].record.get("data"):
+            raise MirrormaskError(
+                f"The runs {ordered[0].folder} and {run.folder} of row {name!r} learned from different text under one "
+                "name. Repeat one of them, or compare them as rows of their own."
             )
     return Row(name, ordered)
