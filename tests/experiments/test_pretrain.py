@@ -245,3 +245,15 @@ def test_a_model_that_is_continued_keeps_its_shape() -> None:
         MirrormaskError, match="'positions' of pretraining must be at least its 'length', 1024. Got 512"
     ):
         Plan(length=1024)
+
+
+def test_a_continued_model_learns_more_gently(sentences: list[str], tiny_folder: Path, tmp_path: Path) -> None:
+    done = run(sentences, tmp_path / "more", plan=Plan(init=str(tiny_folder), length=16, held_out=20))
+    assert done.record["settings"]["learning_rate"] == 1e-4
+    assert run(sentences, tmp_path / "new").record["settings"]["learning_rate"] == 1e-3
+
+
+def test_neighbors_need_a_batch(sentences: list[str], tmp_path: Path) -> None:
+    plan = Plan(**{**TINY.__dict__, "neighbors": 1.0})
+    with pytest.raises(MirrormaskError, match="'batch_size' of learning from neighbors must be at least 4. Got 2"):
+        run(sentences, tmp_path / "run", plan=plan, training={"batch_size": 2})

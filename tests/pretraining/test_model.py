@@ -158,13 +158,26 @@ def test_the_score_is_the_loop_and_the_same_each_time(lm: MaskedLM) -> None:
     assert score().value == found.value
 
 
+def test_the_score_counts_all_that_is_learned(lm: MaskedLM) -> None:
+    from mirrormask.core.framing import frame_of
+
+    stream = np.random.default_rng(0).integers(5, len(lm.tokenizer), 400).astype(np.uint16)
+    rows = PackedRows(stream, frame_of(lm.tokenizer), length=16, batch_size=4, seed=1, together=2)
+    plain = HeldOutScore(model_of(lm), rows, best_precision("cpu", "fp32"), seed=9)()
+    model = model_of(lm, dataclasses.replace(PLAN, neighbors=0.5))
+    both = HeldOutScore(model, rows, best_precision("cpu", "fp32"), seed=9)()
+    assert both.details == plain.details, "the masked LM's own measures stay"
+    assert both.value < plain.value - 0.1
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"width": 30, "heads": 4}, "'width' of pretraining must be a multiple of its 'heads', 4. Got 30"),
         ({"mask_rate": 0.0}, "'mask_rate' of pretraining must be above 0. Got 0"),
         ({"mask_rate": 0.95}, "'mask_rate' of pretraining must be"),
-        ({"length": 600}, "'positions' of pretraining must be at least 600. Got 512"),
+        ({"length": 600}, "'positions' of pretraining must be at least its 'length', 600. Got 512"),
+        ({"vocabulary": 7}, "'vocabulary' of pretraining must be at least 64. Got 7"),
         ({"layers": 0}, "'layers' of pretraining must be at least 1. Got 0"),
     ],
 )

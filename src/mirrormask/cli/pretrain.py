@@ -54,7 +54,13 @@ def pretrain(
     steps: int = typer.Option(0, "--steps", help="Updates, instead of --minutes.", rich_help_panel=RUN),
     epochs: float = typer.Option(0.0, "--epochs", help="Passes over the text, instead of both.", rich_help_panel=RUN),
     batch_size: int = typer.Option(256, "--batch-size", help="Rows of a batch.", rich_help_panel=RUN),
-    learning_rate: float = typer.Option(1e-3, "--learning-rate", help="Highest rate.", rich_help_panel=RUN),
+    learning_rate: float | None = typer.Option(
+        None,
+        "--learning-rate",
+        help="Highest rate.",
+        show_default="0.001, or 0.0001 with --init",
+        rich_help_panel=RUN,
+    ),
     warmup: float = typer.Option(
         0.05, "--warmup", help="Share of the updates over which the rate rises.", rich_help_panel=RUN
     ),
@@ -77,8 +83,8 @@ def pretrain(
 
     From nothing, on a GPU: [bold]mirrormask pretrain wiki.txt --out wiki --minutes 10 --batch-size 1024[/bold]
 
-    Your domain, on a laptop: [bold]mirrormask pretrain notes.txt --out notes --init mini --minutes 30 --batch-size 32
-    --learning-rate 1e-4[/bold]
+    Your domain, on a laptop: [bold]mirrormask pretrain notes.txt --init mini --out notes --minutes 30
+    --batch-size 32[/bold]
 
     Then turn it into a sentence encoder: [bold]mirrormask train notes.txt --model notes --out notes-encoder[/bold]
     """
@@ -92,7 +98,6 @@ def pretrain(
     output = Output(as_json=as_json, quiet=quiet)
     training: dict[str, Any] = {
         "batch_size": batch_size,
-        "learning_rate": learning_rate,
         "warmup": warmup,
         "accumulation": accumulation,
         "average": average,
@@ -102,6 +107,7 @@ def pretrain(
         "trackers": tuple(tracker),
         "steps": steps,
         **({"epochs": epochs} if epochs else {}),
+        **({"learning_rate": learning_rate} if learning_rate is not None else {}),
     }
     try:
         done = start(
@@ -152,6 +158,8 @@ def pretrain(
             f"{record['tokens_seen']:,} tokens seen, {speed['tokens_per_second']:,.0f} tokens/s, "
             f"{speed['utilization']:.0%} of this device's rate for matrix products."
         )
+        if result["best_step"] == 0:
+            output.line("Training made it worse, so the model is as it was before. Try a lower --learning-rate.")
         output.line(f"Train an encoder from it: mirrormask train TEXT --model {out} --out ENCODER")
 
     if world()[0] == 0:

@@ -50,6 +50,9 @@ DEFAULTS: dict[str, Any] = {
 }
 """What pretraining takes unless told otherwise."""
 
+CONTINUED_RATE = 1e-4
+"""The highest learning rate for a model that is continued: the rate for new weights would undo what it knows."""
+
 PLANNED = "steps.json"
 
 DROPOUT = 0.1
@@ -92,7 +95,10 @@ def pretrain(
         reporter.say(f"{out} is finished already; its model is in {out / MODEL}.")
         return finished
     at_least("minutes", minutes, 0, of="pretraining")
-    settings = Settings(**{**DEFAULTS, **(training or {})}, seeds=Seeds.all(seed), max_length=plan.length)
+    defaults = {**DEFAULTS, "learning_rate": CONTINUED_RATE} if plan.init else DEFAULTS
+    settings = Settings(**{**defaults, **(training or {})}, seeds=Seeds.all(seed), max_length=plan.length)
+    if plan.neighbors:
+        at_least("batch_size", settings.batch_size // processes, 4, of="learning from neighbors")
     for other in ("steps", "epochs"):
         if minutes and (training or {}).get(other):
             raise MirrormaskError(f"Give either 'minutes' or {other!r}, not both.")
@@ -272,7 +278,12 @@ def _rows(plan: Plan, settings: Settings, text: _Text) -> tuple[PackedRows, Pack
         together=together,
     )
     aside = PackedRows(
-        text.aside, frame, length=plan.length, batch_size=min(128, settings.batch_size), seed=settings.seeds.data
+        text.aside,
+        frame,
+        length=plan.length,
+        batch_size=min(128, settings.batch_size),
+        seed=settings.seeds.data,
+        together=together,
     )
     return rows, aside
 

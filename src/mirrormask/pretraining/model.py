@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -54,6 +54,15 @@ def set_dropout(model: nn.Module, rate: float) -> None:
             setattr(config, name, rate)
 
 
+class Guesses(NamedTuple):
+    """What a model makes of hidden tokens, summed over them: loss, hits, their number, and the other losses."""
+
+    loss: Tensor
+    hits: Tensor
+    hidden: Tensor
+    more: Tensor
+
+
 class Pretraining(nn.Module):
     """A masked LM whose call on rows is its loss.
 
@@ -93,23 +102,33 @@ class Pretraining(nn.Module):
         """Return the weighted sum of the losses, all from one forward."""
         states, at = self._states(ids, positions)
         loss = F.cross_entropy(self.lm.head(at).float(), labels.flatten(), ignore_index=IGNORED)
-        if self.bag or self.neighbors:
-            vectors = row_vectors(states, ~self.masking.special[ids] | (ids == self.masking.mask_id))
-            if self.decoder is not None:
-                table = self.lm.model.get_output_embeddings().weight
-                loss = loss + self.bag * bag_loss(self.decoder(vectors) @ table.T, labels, self.weights)
-            if self.neighbors:
-                loss = loss + self.neighbors * neighbor_loss(vectors, self.temperature)
+        return loss + self.more(states, ids, labels) if self.bag or self.neighbors else loss
+
+    def more(self, states: Tensor, ids: Tensor, labels: Tensor) -> Tensor:
+        """Return the weighted losses on the rows' mean vectors."""
+        vectors = row_vectors(states, ~self.masking.special[ids] | (ids == self.masking.mask_id))
+        loss = vectors.new_zeros(())
+        if self.decoder is not None:
+            table = self.lm.model.get_output_embeddings().weight
+            loss = loss + self.bag * bag_loss(self.decoder(vectors) @ table.T, labels, self.weights)
+        if self.neighbors:
+            loss = loss + self.neighbors * neighbor_loss(vectors, self.temperature)
         return loss
 
     @torch.no_grad()
-    def guesses(self, rows: Tensor, masking: Masking, count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the summed loss, the hits and the number of hidden tokens of rows (n, length)."""
+    def guesses(self, rows: Tensor, masking: Masking, count: int, seed: int) -> Guesses:
+        """Return how well the hidden tokens of rows (n, length) are guessed."""
         hidden = masking(rows, count, seed)
-        _, at = self._states(hidden.ids, hidden.positions)
+        states, at = self._states(hidden.ids, hidden.positions)
         scores, labels = self.lm.head(at).float(), hidden.labels.flatten()
-        loss = F.cross_entropy(scores, labels, ignore_index=IGNORED, reduction="sum")
-        return loss, (scores.argmax(-1) == labels).sum(), (labels != IGNORED).sum()
+        there = (labels != IGNORED).sum()
+        more = self.more(states, hidden.ids, hidden.labels) * there
+        return Guesses(
+            loss=F.cross_entropy(scores, labels, ignore_index=IGNORED, reduction="sum"),
+            hits=(scores.argmax(-1) == labels).sum(),
+            hidden=there,
+            more=more,
+        )
 
     def _states(self, ids: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Return all states (n, length, d), and those at the positions, end to end (n * k, d)."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mirrormask.core.errors import MirrormaskError, above, at_least, between
+from mirrormask.pretraining.tokenizer import FEWEST
 
 NEW = ("vocabulary", "cased", "layers", "width", "heads", "positions")
 """What only a new model is asked for: one that is continued has them already."""
@@ -64,6 +65,8 @@ class Plan:
         if self.init:
             self._check_continued()
             return
+        if not self.tokenizer:
+            at_least("vocabulary", self.vocabulary, FEWEST, of="pretraining")
         if self.positions < self.length:
             raise MirrormaskError(
                 f"The 'positions' of pretraining must be at least its 'length', {self.length}. Got {self.positions}."

@@ -37,7 +37,7 @@ class HeldOutScore:
         self.batches = min(len(rows), -(-MOST_ROWS // rows.batch_size))
 
     def __call__(self) -> Score:
-        """Return the score: minus the loss, so that larger is better, with loss, accuracy and perplexity."""
+        """Return the score, minus all that is learned, so that larger is better; with the masked LM's own measures."""
         device = self.model.lm.device
         own = self.model.masking
         masking = Masking(mask_id=own.mask_id, special=own.special, starts=own.starts, rate=RATE, whole_words=False).to(
@@ -52,7 +52,7 @@ class HeldOutScore:
                 found = self.model.guesses(rows, masking, masking.count(self.rows.content), self.seed + step)
             sums.append(torch.stack([value.double() for value in found]))
         self.model.train(was_training)
-        loss, hits, count = torch.stack(sums).sum(0).tolist()
+        loss, hits, count, more = torch.stack(sums).sum(0).tolist()
         mean = loss / count
         details = {"loss": mean, "accuracy": hits / count, "perplexity": math.exp(min(mean, 50.0))}
-        return Score(-mean, details)
+        return Score(-mean - more / count, details)

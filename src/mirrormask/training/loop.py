@@ -194,7 +194,7 @@ def fit(
                     raise TrainingError(
                         f"The loss of step {broken.step} is {broken.loss} (gradient norm {broken.norm}): training "
                         f"stopped there, and the last good weights are in {folder / CHECKPOINT}. Lower the learning "
-                        "rate, or raise the temperature."
+                        "rate."
                     )
             if evaluate is not None and (done % evaluate_every == 0 or done == total):
                 _evaluate(evaluate, accelerator, model, average, progress, folder, reporter)
