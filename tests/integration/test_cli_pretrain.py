@@ -73,14 +73,14 @@ def test_wrong_values_are_one_sentence(cli: Cli, corpus_file: Path, tmp_path: Pa
 
 
 def test_killed_and_resumed_is_bit_identical(cli: Cli, corpus_file: Path, tmp_path: Path) -> None:
-    command = ["pretrain", str(corpus_file), *SMALL, "--steps", "60", "--batch-size", "8", "--evaluate-every", "5"]
+    command = ["pretrain", str(corpus_file), *SMALL, "--steps", "300", "--batch-size", "8", "--evaluate-every", "25"]
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     assert cli(*command, "--out", whole).code == 0
     process = subprocess.Popen([*START, *command, "--out", str(cut)], stderr=subprocess.DEVNULL)
     metrics = cut / "metrics.jsonl"
     begun = time.monotonic()
     while process.poll() is None and time.monotonic() - begun < 120:
-        if metrics.is_file() and metrics.read_text().count('"loss"') > 12:
+        if metrics.is_file() and metrics.read_text().count('"loss"') > 40:
             break
         time.sleep(0.002)
     process.kill()
