@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from mirrormask.core.batch import Batch
 from mirrormask.core.errors import MirrormaskError
+from mirrormask.models.embeddings import word_table
 from mirrormask.objectives.info_nce import info_nce
-from mirrormask.training.forward import word_table
 from mirrormask.training.method import Method
 from mirrormask.views.fgsm import FGSM, fgsm
 from mirrormask.views.output_fgsm import OutputFGSM

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import json
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +14,29 @@ import numpy as np
 import torch
 from accelerate import PartialState
 
-from mirrormask.core.errors import MirrormaskError, TrainingError, at_least
+from mirrormask.core.errors import MirrormaskError, at_least
 from mirrormask.core.framing import frame_of
 from mirrormask.core.seeding import Seeds, derive
-from mirrormask.core.storage import atomic_folder, read_json, write_json
-from mirrormask.data.corpus import Corpus, build_corpus
+from mirrormask.core.storage import atomic_folder, write_json
 from mirrormask.data.vocabulary import word_starts
 from mirrormask.experiments.runner import MODEL, RECORD, WORK, RunResult, open_folder
 from mirrormask.experiments.versions import versions
 from mirrormask.models.loading import quiet_loading
 from mirrormask.models.masked_lm import MaskedLM
-from mirrormask.models.precision import Precision, best_precision
+from mirrormask.models.precision import best_precision
+from mirrormask.pretraining.budget import steps_in
 from mirrormask.pretraining.card import write_card
-from mirrormask.pretraining.flops import matmul_rate, step_flops
 from mirrormask.pretraining.masking import Masking
 from mirrormask.pretraining.model import Pretraining, fresh_bert, set_dropout
 from mirrormask.pretraining.objectives import word_weights
-from mirrormask.pretraining.packing import ASIDE, PackedRows, Stream, open_packed, pack
+from mirrormask.pretraining.packing import ASIDE, PackedRows, Stream
 from mirrormask.pretraining.plan import Plan
+from mirrormask.pretraining.rates import Rates
 from mirrormask.pretraining.scoring import HeldOutScore
-from mirrormask.pretraining.tokenizer import load_tokenizer, train_tokenizer
+from mirrormask.pretraining.text import PreparedText
 from mirrormask.training.compiling import should_compile
 from mirrormask.training.gather import world
-from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, check_trackers, fit
+from mirrormask.training.loop import CHECKPOINT, Reporter, Result, check_trackers, fit
 from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
 
@@ -108,13 +107,15 @@ def pretrain(
     if not resume:  # what an earlier command that failed left here may be of other text
         shutil.rmtree(out / WORK / f"text-{rank}", ignore_errors=True)
         (out / WORK / PLANNED).unlink(missing_ok=True)
-    text = _Text(plan, corpus, dict(data or {}), out / WORK / f"text-{rank}", start, reporter)
+    text = PreparedText(plan, corpus, dict(data or {}), out / WORK / f"text-{rank}", start, reporter)
     model = _model(plan, text, start)
     rows, aside = _rows(plan, settings, text)
     precision = best_precision(model.lm.device, settings.precision)
-    steps = _total(out / WORK / PLANNED, model, rows, settings, precision, minutes, reporter)
+    steps = settings.total_steps(len(rows))
+    if minutes:
+        steps = steps_in(out / WORK / PLANNED, model, rows, settings, precision, minutes, reporter)
     settings = dataclasses.replace(settings, steps=steps)
-    rates = _Rates(reporter, model, rows, precision, settings.accumulation)
+    rates = Rates(reporter, model, rows, precision, settings.accumulation)
     reporter.say(
         f"{steps:,} steps of {settings.batch_size * settings.accumulation} rows of {plan.length} tokens: "
         f"{steps * settings.batch_size * settings.accumulation * rows.content / len(text.train):.1f} passes over "
@@ -143,80 +144,6 @@ def pretrain(
     return RunResult(out, out / MODEL, record)
 
 
-class _Text:
-    """The prepared text: a tokenizer and two streams of ids, made once and found again when resuming."""
-
-    def __init__(
-        self, plan: Plan, source: Any, data: dict[str, Any], folder: Path, start: MaskedLM | None, reporter: Reporter
-    ) -> None:
-        from transformers import AutoTokenizer
-
-        made = folder / "text.json"
-        asked = _asked(plan, source, data)
-        if made.is_file():
-            _check_asked(read_json(made)["asked"], asked, folder)
-        else:
-            source = str(source) if isinstance(source, Path) else source
-            corpus = build_corpus(source, folder / "corpus", **data)
-            reporter.say(f"{corpus.report}.")
-            tokenizer = start.tokenizer if start is not None else self._tokenizer(plan, corpus, reporter)
-            with atomic_folder(folder / "tokenizer") as unfinished:
-                tokenizer.save_pretrained(str(unfinished))
-            pack(corpus, tokenizer, folder / "packed", one_in=plan.held_out)
-            facts = {"fingerprint": corpus.fingerprint, "texts": len(corpus), **dataclasses.asdict(corpus.report)}
-            facts["asked"] = asked
-            del corpus  # closes its files
-            shutil.rmtree(folder / "corpus")
-            write_json(made, facts)
-        self.facts: dict[str, Any] = {name: fact for name, fact in read_json(made).items() if name != "asked"}
-        with quiet_loading():
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder / "tokenizer")
-        self.train, self.aside = open_packed(folder / "packed")
-
-    @staticmethod
-    def _tokenizer(plan: Plan, corpus: Corpus, reporter: Reporter) -> Any:
-        if plan.tokenizer:
-            return load_tokenizer(plan.tokenizer)
-        begun = time.monotonic()
-        tokenizer = train_tokenizer(
-            _Texts(corpus), vocabulary=plan.vocabulary, cased=plan.cased, longest=plan.positions
-        )
-        reporter.say(f"A tokenizer of {len(tokenizer):,} pieces, learned in {time.monotonic() - begun:.0f} s.")
-        return tokenizer
-
-
-def _asked(plan: Plan, source: Any, data: dict[str, Any]) -> dict[str, Any]:
-    """Return what the prepared text depends on, as JSON would give it back."""
-    files = [source] if isinstance(source, str | Path) else source if isinstance(source, Sequence) else []
-    named = isinstance(source, str) or all(isinstance(each, Path) for each in files)
-    corpus = [str(each) for each in files] if named else []  # texts have no name
-    made_of = {name: getattr(plan, name) for name in ("init", "tokenizer", "vocabulary", "cased", "held_out")}
-    asked: dict[str, Any] = json.loads(json.dumps({"corpus": corpus, **data, **made_of}, default=str))
-    return asked
-
-
-def _check_asked(before: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
-    """Refuse to go on with prepared text that is not what the command asks for."""
-    changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
-    if changed:
-        told = ", ".join(f"{name}: {before.get(name)}, now {now.get(name)}" for name in changed)
-        raise TrainingError(
-            f"{folder} was prepared from other text or otherwise ({told}). Resume with the settings the run was "
-            "started with, or give another --out."
-        )
-
-
-class _Texts:
-    """The texts of a corpus, read from disk each time they are gone through."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        self.corpus = corpus
-
-    def __iter__(self) -> Iterator[str]:
-        for start, stop in self.corpus.blocks(4096, 1 << 20):
-            yield from self.corpus.column(0, start, stop)
-
-
 def _device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -235,7 +162,7 @@ def _start(plan: Plan) -> MaskedLM | None:
     return lm
 
 
-def _model(plan: Plan, text: _Text, start: MaskedLM | None) -> Pretraining:
+def _model(plan: Plan, text: PreparedText, start: MaskedLM | None) -> Pretraining:
     device = _device()
     tokenizer = text.tokenizer
     lm = start
@@ -266,7 +193,7 @@ def _counts(stream: Stream, size: int, block: int = 1 << 22) -> np.ndarray[Any, 
     return counts
 
 
-def _rows(plan: Plan, settings: Settings, text: _Text) -> tuple[PackedRows, PackedRows]:
+def _rows(plan: Plan, settings: Settings, text: PreparedText) -> tuple[PackedRows, PackedRows]:
     frame = frame_of(text.tokenizer)
     together = 2 if plan.neighbors else 1
     rows = PackedRows(
@@ -288,93 +215,8 @@ def _rows(plan: Plan, settings: Settings, text: _Text) -> tuple[PackedRows, Pack
     return rows, aside
 
 
-def _total(
-    path: Path,
-    model: Pretraining,
-    rows: PackedRows,
-    settings: Settings,
-    precision: Precision,
-    minutes: float,
-    reporter: Reporter,
-) -> int:
-    """Return the number of updates; for a time budget it is measured once, and the same after a resume."""
-    if not minutes:
-        return settings.total_steps(len(rows))
-    if path.is_file():
-        return int(read_json(path)["steps"])
-    device = model.lm.device
-    if should_compile(settings.compile, device, 1 << 30, rows.length):
-        model.compile()
-    model.train()
-    rank, processes = world()
-    batch = rows.at(0, rank=rank, world=processes)
-    warm, timed = (3, 20) if device.type == "cuda" else (1, 2)
-    for number in range(warm + timed):
-        if number == warm:
-            _wait(device)
-            begun = time.monotonic()
-        with precision.autocast(device):
-            loss = model(batch, number)
-        loss.backward()
-    _wait(device)
-    seconds = (time.monotonic() - begun) / timed
-    model.zero_grad(set_to_none=True)
-    steps = max(1, int(minutes * 60 / (1.04 * seconds * settings.accumulation)))  # updates and logging take the rest
-    reporter.say(f"A step takes {seconds:.3f} s, so {minutes:g} minutes make about {steps:,}.")
-    write_json(path, {"steps": steps})
-    return steps
-
-
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
-class _Rates(Reporter):
-    """Adds tokens per second and the share of the device's matrix rate to what another reporter is told."""
-
-    def __init__(
-        self, inner: Reporter, model: Pretraining, rows: PackedRows, precision: Precision, accumulation: int
-    ) -> None:
-        self.inner = inner
-        self.tokens = rows.batch_size * rows.length * accumulation  # of an update
-        hidden = model.masking.count(rows.content)
-        self.flops = accumulation * step_flops(model.lm, rows=rows.batch_size, length=rows.length, hidden=hidden)
-        names = {"bf16": torch.bfloat16, "fp16": torch.float16}
-        self.peak = matmul_rate(model.lm.device, names.get(precision.name, torch.float32)) * world()[1]
-        self.seen: list[float] = []
-
-    def say(self, text: str) -> None:
-        self.inner.say(text)
-
-    def start(self, total: int, done: int, precision: Precision) -> None:
-        self.inner.start(total, done, precision)
-
-    def step(self, step: int, metrics: dict[str, float]) -> None:
-        speed = metrics["steps_per_second"]
-        self.seen.append(speed)
-        rates = {"tokens_per_second": speed * self.tokens, "utilization": speed * self.flops / self.peak}
-        self.inner.step(step, {**metrics, **rates})
-
-    def evaluated(self, step: int, score: Score, best: bool) -> None:
-        self.inner.evaluated(step, score, best)
-
-    def stop(self) -> None:
-        self.inner.stop()
-
-    def summary(self) -> dict[str, float]:
-        """Return the median speed of this process's steps."""
-        speed = float(np.median(self.seen)) if self.seen else 0.0
-        return {
-            "tokens_per_second": speed * self.tokens,
-            "model_tflops_per_second": speed * self.flops / 1e12,
-            "matmul_tflops_per_second": self.peak / 1e12,
-            "utilization": speed * self.flops / self.peak,
-        }
-
-
 def _record(
-    plan: Plan, settings: Settings, text: _Text, result: Result, rates: _Rates, model: Pretraining
+    plan: Plan, settings: Settings, text: PreparedText, result: Result, rates: Rates, model: Pretraining
 ) -> dict[str, Any]:
     return {
         "plan": plan.record(),

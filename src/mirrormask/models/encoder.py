@@ -15,6 +15,7 @@ from transformers import AutoConfig, AutoModel
 from mirrormask.core.errors import ModelError
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.models import lora as adapters
+from mirrormask.models.embeddings import embedding_module
 from mirrormask.models.lm_head import copy_head
 from mirrormask.models.loading import cache_if_offline, quiet_loading
 from mirrormask.models.mask_prompt import TEMPLATE, MaskPooling, PromptedTransformer
@@ -78,8 +79,7 @@ def build_encoder(
         raise
     encoder.mirrormask_source = folder
     if freeze_embeddings:
-        model = encoder[0].model
-        (model.embeddings if hasattr(model, "embeddings") else model.get_input_embeddings()).requires_grad_(False)
+        embedding_module(encoder).requires_grad_(False)
     if lora:
         adapters.add(encoder, rank=lora)
     return encoder

@@ -5,9 +5,9 @@ Paper: Gao et al. 2021, "SimCSE: Simple Contrastive Learning of Sentence Embeddi
 
     loss = mean over masked positions t of -log p_LM(x_t | masked x)
 
-A position is chosen with chance `rate`; of the chosen, 80 % become the mask, 10 % a random token, 10 % stay. All
-sentences of the batch are masked in a forward of their own. The head is a copy of the model's own and is trained, its
-output matrix not tied to the input embeddings, as in the published code; it runs at the masked positions alone.
+A position is chosen with chance `rate`, and hidden as `models.masking` says. All sentences of the batch are masked in a
+forward of their own. The head is a copy of the model's own and is trained, its output matrix not tied to the input
+embeddings, as in the published code; it runs at the masked positions alone.
 """
 
 from __future__ import annotations
@@ -17,43 +17,17 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mirrormask.core.batch import Step, Tokens
 from mirrormask.core.errors import MirrormaskError, above
 from mirrormask.core.framing import frame_of
+from mirrormask.core.transfer import to_device
 from mirrormask.models.masked_lm import MaskedLM as Reader
+from mirrormask.models.masking import hide
 from mirrormask.objectives import Objective, objectives
 
-MASKED, RANDOM = 0.8, 0.1  # of the chosen positions
 WIDTHS = 16  # rows are padded to a multiple of this, so that compiled code sees few shapes
-
-
-def mask_tokens(
-    ids: NDArray[np.int64],
-    maskable: NDArray[np.bool_],
-    *,
-    rate: float,
-    mask_id: int,
-    vocabulary: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return ids as the encoder sees them, and which positions are to be guessed.
-
-    Args:
-        ids: token ids, any shape.
-        maskable: where a token of the text stands.
-        rate: chance of such a position to be chosen.
-        mask_id: the mask token.
-        vocabulary: tokens a random one is drawn from.
-        rng: where the choices come from.
-    """
-    chosen = maskable & (rng.random(ids.shape) < rate)
-    kind = rng.random(ids.shape)
-    seen = np.where(chosen & (kind < MASKED), mask_id, ids)
-    other = rng.choice(vocabulary, size=ids.shape)
-    return np.where(chosen & (kind >= MASKED) & (kind < MASKED + RANDOM), other, seen), chosen
 
 
 @objectives.register("masked-lm")
@@ -91,7 +65,7 @@ class MaskedLMLoss(Objective):
         tokenizer = encoder.tokenizer
         self._frame = getattr(encoder[0], "frame", None) or frame_of(tokenizer)
         special = set(tokenizer.all_special_ids)
-        self._vocabulary = np.array([i for i in range(len(tokenizer)) if i not in special], dtype=np.int64)
+        self._ordinary = torch.tensor([i for i in range(len(tokenizer)) if i not in special])
 
     def forward(self, step: Step) -> Tensor:
         """Return the masked-LM loss over all columns of this process's batch."""
@@ -102,18 +76,14 @@ class MaskedLMLoss(Objective):
         rows: Tokens = sum(step.batch.columns[1:], step.batch.columns[0])
         pad, limit = encoder.tokenizer.pad_token_id or 0, encoder.max_seq_length
         ids, mask = rows.padded(pad, range(len(rows)), multiple_of=WIDTHS, at_most=limit)
-        rng = np.random.default_rng(int(torch.randint(2**62, ())))
         place, length = np.arange(ids.shape[1]), rows.lengths[:, None]
-        text = (place >= len(self._frame.prefix)) & (place < length - len(self._frame.suffix))
-        shown, chosen = mask_tokens(
-            ids.numpy(),
-            text,
-            rate=self.rate,
-            mask_id=encoder.tokenizer.mask_token_id,
-            vocabulary=self._vocabulary,
-            rng=rng,
+        text = torch.from_numpy((place >= len(self._frame.prefix)) & (place < length - len(self._frame.suffix)))
+        chance = torch.Generator().manual_seed(int(torch.randint(2**62, ())))
+        chosen = text & (torch.rand(ids.shape, generator=chance) < self.rate)
+        mask_id = encoder.tokenizer.mask_token_id
+        shown = hide(ids, chosen, mask_id=mask_id, ordinary=self._ordinary, chance=chance)
+        run = encoder[0].model(input_ids=to_device(shown, device), attention_mask=to_device(mask, device))
+        scores = self.lm.head(run.last_hidden_state[to_device(chosen, device)])
+        return F.cross_entropy(scores.float(), to_device(ids[chosen], device), reduction="sum") / max(
+            1, int(chosen.sum())
         )
-        at = torch.from_numpy(chosen)
-        run = encoder[0].model(input_ids=torch.from_numpy(shown).to(device), attention_mask=mask.to(device))
-        scores = self.lm.head(run.last_hidden_state[at.to(device)])
-        return F.cross_entropy(scores.float(), ids[at].to(device), reduction="sum") / max(1, int(chosen.sum()))

@@ -39,15 +39,16 @@ def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
     a, b = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
     best = 0.0
     for _ in range(6):
-        _wait(device)
+        wait(device)
         begun = time.perf_counter()
         for _ in range(4):
             a @ b
-        _wait(device)
+        wait(device)
         best = max(best, 8.0 * size**3 / (time.perf_counter() - begun))
     return best
 
 
-def _wait(device: torch.device) -> None:
+def wait(device: torch.device) -> None:
+    """Return once the device has done all it was asked."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

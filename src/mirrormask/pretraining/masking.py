@@ -1,8 +1,7 @@
 """Which tokens are hidden, and how: a fixed number in every row, never a special token.
 
-Paper: Devlin et al. 2019, "BERT", Section 3.1: of the chosen tokens 80 % become [MASK], 10 % a random token, and 10 %
-stay. A fixed number per row keeps shapes equal, so that the LM head runs at these positions alone. Whole words:
-Cui et al. 2021, "Pre-training with whole word masking for Chinese BERT".
+A fixed number per row keeps shapes equal, so that the LM head runs at these positions alone; `models.masking` says what
+a chosen token is hidden behind. Whole words: Cui et al. 2021, "Pre-training with whole word masking for Chinese BERT".
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-MASKED, REPLACED = 0.8, 0.1
-"""Shares of the chosen tokens that become [MASK], and a random token."""
+from mirrormask.models.masking import hide
 
 IGNORED = -100
 """The label of a place that does not count."""
@@ -74,11 +72,9 @@ class Masking:
         positions = self._choose(ids, free, count, chance)
         there = free.gather(1, positions)
         old = ids.gather(1, positions)
-        fate = torch.rand(old.shape, generator=chance, device=ids.device)
-        other = self.ordinary[torch.randint(len(self.ordinary), old.shape, generator=chance, device=ids.device)]
-        new = torch.where(fate < MASKED, self.mask_id, torch.where(fate < MASKED + REPLACED, other, old))
+        new = hide(old, there, mask_id=self.mask_id, ordinary=self.ordinary, chance=chance)
         return Hidden(
-            ids=ids.scatter(1, positions, torch.where(there, new, old)),
+            ids=ids.scatter(1, positions, new),
             positions=positions,
             labels=torch.where(there, old, IGNORED),
         )

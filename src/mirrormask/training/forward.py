@@ -19,6 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from mirrormask.core.batch import Tokens
 from mirrormask.core.shards import length_shards
 from mirrormask.core.transfer import to_device
+from mirrormask.models.embeddings import embedding_module, word_table
 
 Embed = Callable[[Tensor, Tensor], Tensor]
 Within = Callable[[], AbstractContextManager[Any]]
@@ -118,20 +119,3 @@ def _hooked(encoder: Any, embed: Embed | None, mask: Tensor) -> Iterator[None]:
 
 def _stance(eager: Any) -> AbstractContextManager[Any]:
     return torch.compiler.set_stance("force_eager") if eager else nullcontext()
-
-
-def base_model(encoder: Any) -> Any:
-    """Return the transformer of an encoder, without adapters around it."""
-    model = encoder[0].model
-    return model.get_base_model() if hasattr(model, "get_base_model") else model
-
-
-def word_table(encoder: Any) -> Any:
-    """Return the module that turns token ids into word embeddings (n, length, d)."""
-    return base_model(encoder).get_input_embeddings()
-
-
-def embedding_module(encoder: Any) -> Any:
-    """Return the module whose output is the input embedding (n, length, d)."""
-    base = base_model(encoder)
-    return base.embeddings if hasattr(base, "embeddings") else base.get_input_embeddings()

@@ -1,0 +1,22 @@
+"""Where the embeddings of an encoder are, whatever its architecture and whatever is around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def base_model(encoder: Any) -> Any:
+    """Return the transformer of an encoder, without adapters around it."""
+    model = encoder[0].model
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def word_table(encoder: Any) -> Any:
+    """Return the module that turns token ids into word embeddings (n, length, d)."""
+    return base_model(encoder).get_input_embeddings()
+
+
+def embedding_module(encoder: Any) -> Any:
+    """Return the module whose output is the input embedding (n, length, d)."""
+    base = base_model(encoder)
+    return base.embeddings if hasattr(base, "embeddings") else base.get_input_embeddings()

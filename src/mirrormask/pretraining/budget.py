@@ -1,0 +1,61 @@
+"""A time budget in updates: measured once on real rows, so that the learning rate still ends at zero."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from mirrormask.core.storage import read_json, write_json
+from mirrormask.models.precision import Precision
+from mirrormask.pretraining.flops import wait
+from mirrormask.pretraining.model import Pretraining
+from mirrormask.pretraining.packing import PackedRows
+from mirrormask.training.compiling import should_compile
+from mirrormask.training.gather import world
+from mirrormask.training.loop import Reporter
+from mirrormask.training.settings import Settings
+
+
+def steps_in(
+    path: Path,
+    model: Pretraining,
+    rows: PackedRows,
+    settings: Settings,
+    precision: Precision,
+    minutes: float,
+    reporter: Reporter,
+) -> int:
+    """Return the number of updates that fit into so many minutes; what was planned in `path` stays planned.
+
+    Args:
+        path: where the plan is kept, so that a resumed run has the same number.
+        model: what will be trained.
+        rows: its batches.
+        settings: of the loop.
+        precision: of the forward.
+        minutes: the budget.
+        reporter: is told what was measured.
+    """
+    if path.is_file():
+        return int(read_json(path)["steps"])
+    device = model.lm.device
+    if should_compile(settings.compile, device, 1 << 30, rows.length):
+        model.compile()
+    model.train()
+    rank, processes = world()
+    batch = rows.at(0, rank=rank, world=processes)
+    warm, timed = (3, 20) if device.type == "cuda" else (1, 2)
+    for number in range(warm + timed):
+        if number == warm:
+            wait(device)
+            begun = time.monotonic()
+        with precision.autocast(device):
+            loss = model(batch, number)
+        loss.backward()
+    wait(device)
+    seconds = (time.monotonic() - begun) / timed
+    model.zero_grad(set_to_none=True)
+    steps = max(1, int(minutes * 60 / (1.04 * seconds * settings.accumulation)))  # updates and logging take the rest
+    reporter.say(f"A step takes {seconds:.3f} s, so {minutes:g} minutes make about {steps:,}.")
+    write_json(path, {"steps": steps})
+    return steps
