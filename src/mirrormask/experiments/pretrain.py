@@ -177,7 +177,7 @@ def _model(plan: Plan, text: PreparedText, start: MaskedLM | None) -> Pretrainin
         starts=torch.from_numpy(word_starts(tokenizer)),
         rate=plan.mask_rate,
         whole_words=plan.whole_words,
-    )
+    ).to(torch.device(device))
     weights = torch.zeros(int(lm.model.config.vocab_size))
     if plan.bag:
         counts = torch.from_numpy(_counts(text.train, size))

@@ -30,7 +30,7 @@ from mirrormask.methods import methods
 from mirrormask.models.encoder import build_encoder, pooling_of, save_encoder, training_head
 from mirrormask.models.mask_prompt import TEMPLATE
 from mirrormask.models.precision import best_precision
-from mirrormask.training.compiling import WIDTHS, compile_encoder, restore, should_compile
+from mirrormask.training.compiling import WIDTHS, can_replay, compile_encoder, restore, should_compile
 from mirrormask.training.estimate import estimate
 from mirrormask.training.gather import world
 from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, check_trackers, fit
@@ -112,7 +112,8 @@ def run_recipe(
     with quickened(encoder):
         _announce(method, method_text, settings, composition, total, reporter)
         if compiled:
-            compile_encoder(encoder)
+            replay = can_replay(device, settings, one_pass=composition.one_pass, processes=processes)
+            compile_encoder(encoder, replay=replay)
         result = fit(
             method,
             method_text.batches,

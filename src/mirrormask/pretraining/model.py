@@ -92,8 +92,6 @@ class Pretraining(nn.Module):
     def forward(self, rows: Tensor, seed: int = 0) -> Tensor:
         """Return the loss of rows (n, length)."""
         rows = to_device(rows, self.lm.device)
-        if self.masking.special.device != rows.device:
-            self.masking = self.masking.to(rows.device)
         hidden = self.masking(rows, self.masking.count(self.places), seed)
         compute = self.compute if torch.is_grad_enabled() else self.losses
         return compute(hidden.ids, hidden.positions, hidden.labels)

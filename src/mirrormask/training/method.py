@@ -51,6 +51,12 @@ class Composition:
     pooling: str = "mean"
     training: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def one_pass(self) -> bool:
+        """Say whether a step is one plain pass through the encoder, forward and backward."""
+        plain = all(view.forward_key == "plain" for view in self.views)
+        return plain and self.stabilizer.passes == 1 and self.objective.split()[1] is None
+
     def record(self) -> dict[str, Any]:
         """Return every parameter, read back from the built parts."""
         return {
