@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from mirrormask.models import names
+
 Cli = Callable[..., Any]
 
 USAGE, DATA, MODEL, TRAINING = 2, 3, 4, 5
@@ -249,9 +251,8 @@ def test_errors_of_every_command_are_json_too(
     cli: Cli, tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MIRRORMASK_MODELS", str(tmp_path / "models"))
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "mini").symlink_to(tiny_folder)
+    monkeypatch.setattr(names, "SHIPPED", tmp_path)
+    (tmp_path / "mini").symlink_to(tiny_folder)
     ran = cli(*arguments, "--json")
     assert ran.code == code
     assert ran.err == ""

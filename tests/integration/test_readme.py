@@ -12,6 +12,7 @@ import pytest
 
 from mirrormask.cli import app
 from mirrormask.cli.output import run_safely
+from mirrormask.models import names
 from mirrormask.training.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +58,7 @@ def workplace(tmp_path: Path, tiny_folder: Path, sentences: list[str], monkeypat
             csv.writer(stream).writerows(pairs)
     (here / "recipes").symlink_to(ROOT / "recipes", target_is_directory=True)
     monkeypatch.chdir(here)
-    monkeypatch.setenv("MIRRORMASK_MODELS", str(models))
+    monkeypatch.setattr(names, "SHIPPED", models)
     monkeypatch.setenv("MIRRORMASK_DATA", str(data))
     monkeypatch.setattr(Settings, "total_steps", lambda self, batches_per_epoch: STEPS)
     return here

@@ -65,16 +65,6 @@ def test_what_cannot_be_a_model(roots: tuple[Path, Path], tmp_path: Path) -> Non
             resolve(name)
 
 
-def test_a_missing_default_says_where_it_was_looked_for(
-    roots: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(names, "SHIPPED", roots[0] / "nothing")
-    with pytest.raises(
-        ModelError, match=f"'mini' are not in this build.*--model PATH.*Searched: {roots[0]}, {roots[1]}"
-    ):
-        resolve("mini")
-
-
 def test_an_unreachable_name_offers_the_nearest_local_one(roots: tuple[Path, Path]) -> None:
     said = str(unreachable("shred", OSError("no route\nmore")))
     assert "(no route)" in said

@@ -41,6 +41,12 @@ def pretrain(
     neighbors: float = typer.Option(
         0.0, "--neighbors", help="Weight of finding the row that follows in the text.", rich_help_panel=MASKS
     ),
+    center: str = typer.Option(
+        "",
+        "--center",
+        help="Text whose mean sentence vector becomes the origin of the states; no prediction changes.",
+        rich_help_panel=MASKS,
+    ),
     column: list[str] = typer.Option([], "--column", help="Column to read.", rich_help_panel=TEXT),
     min_words: int = typer.Option(1, "--min-words", help="Leave out shorter texts.", rich_help_panel=TEXT),
     keep_duplicates: bool = typer.Option(False, "--keep-duplicates", help="Keep equal texts.", rich_help_panel=TEXT),
@@ -128,6 +134,7 @@ def pretrain(
                 dropout=dropout,
                 bag=bag,
                 neighbors=neighbors,
+                center=center,
                 held_out=held_out,
             ),
             data={

@@ -18,6 +18,7 @@ from mirrormask.core.errors import MirrormaskError, at_least
 from mirrormask.core.framing import frame_of
 from mirrormask.core.seeding import Seeds, derive
 from mirrormask.core.storage import atomic_folder, write_json
+from mirrormask.data.corpus import build_corpus
 from mirrormask.data.vocabulary import word_starts
 from mirrormask.experiments.runner import MODEL, RECORD, WORK, RunResult, open_folder
 from mirrormask.experiments.versions import versions
@@ -26,6 +27,7 @@ from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.precision import best_precision
 from mirrormask.pretraining.budget import steps_in
 from mirrormask.pretraining.card import write_card
+from mirrormask.pretraining.centering import last_norm_and_head, mean_vector, move_origin
 from mirrormask.pretraining.masking import Masking
 from mirrormask.pretraining.model import Pretraining, fresh_bert, set_dropout
 from mirrormask.pretraining.objectives import word_weights
@@ -53,6 +55,9 @@ CONTINUED_RATE = 1e-4
 """The highest learning rate for a model that is continued: the rate for new weights would undo what it knows."""
 
 PLANNED = "steps.json"
+
+CENTERED_ON = 10_000
+"""Texts, evenly spaced, whose mean vector becomes the origin."""
 
 DROPOUT = 0.1
 """What the saved configuration says, for whoever trains the model on."""
@@ -107,6 +112,7 @@ def pretrain(
     if not resume:  # what an earlier command that failed left here may be of other text
         shutil.rmtree(out / WORK / f"text-{rank}", ignore_errors=True)
         (out / WORK / PLANNED).unlink(missing_ok=True)
+    center = _center_texts(plan, out / WORK / f"center-{rank}")
     text = PreparedText(plan, corpus, dict(data or {}), out / WORK / f"text-{rank}", start, reporter)
     model = _model(plan, text, start)
     rows, aside = _rows(plan, settings, text)
@@ -134,6 +140,9 @@ def pretrain(
             resume=resume,
             plan={"pretraining": dataclasses.asdict(plan), "text": text.facts["fingerprint"], "processes": processes},
         )
+    if center:
+        move_origin(model.lm, mean_vector(model.lm.eval(), center, length=plan.length))
+        reporter.say(f"The origin of the states is now the mean of {len(center):,} texts of {plan.center}.")
     record = _record(plan, settings, text, result, rates, model)
     if rank == 0:
         _save(model.lm, out / MODEL, record, half=half)
@@ -153,6 +162,8 @@ def _start(plan: Plan) -> MaskedLM | None:
     if not plan.init:
         return None
     lm = MaskedLM.load(plan.init, device=_device())
+    if plan.center:
+        last_norm_and_head(lm)  # or refuse now
     longest = int(getattr(lm.model.config, "max_position_embeddings", plan.length))
     if plan.length > longest:
         raise MirrormaskError(
@@ -184,6 +195,15 @@ def _model(plan: Plan, text: PreparedText, start: MaskedLM | None) -> Pretrainin
         weights[:size] = word_weights(counts)
         weights[:size][special] = 0.0
     return Pretraining(lm, masking, plan, weights).to(device)
+
+
+def _center_texts(plan: Plan, folder: Path) -> list[str]:
+    """Return evenly spaced texts of the file whose mean vector becomes the origin; none where none is named."""
+    if not plan.center:
+        return []
+    corpus = build_corpus(plan.center, folder)
+    rows = np.unique(np.linspace(0, len(corpus) - 1, min(CENTERED_ON, len(corpus))).astype(np.int64))
+    return [corpus.column(0, row, row + 1)[0] for row in rows.tolist()]
 
 
 def _counts(stream: Stream, size: int, block: int = 1 << 22) -> np.ndarray[Any, np.dtype[np.int64]]:

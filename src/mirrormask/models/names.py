@@ -35,11 +35,6 @@ def resolve(name: str | Path) -> str:
     for root in model_roots():
         if (root / text).is_dir():
             return str(_checked(root / text))
-    if text == DEFAULT_MODEL:
-        raise ModelError(
-            f"The weights of {text!r} are not in this build. Name a model folder (--model PATH), or set "
-            f"MIRRORMASK_MODELS to a folder that holds {text!r}.{_searched()}"
-        )
     if text.startswith((".", "/", "~")) or text.count("/") > 1:
         raise ModelError(f"There is no model folder {text}. Check the path, or name a model of the hub.")
     return text

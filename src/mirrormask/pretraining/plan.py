@@ -31,6 +31,7 @@ class Plan:
         bag: weight of rebuilding the hidden words from the row's mean vector alone.
         neighbors: weight of finding the row that follows in the text.
         temperature: of the cosines of neighbors.
+        center: text whose mean sentence vector becomes the origin of the states, once training is over.
         held_out: one text in so many is held out to measure on.
     """
 
@@ -49,6 +50,7 @@ class Plan:
     bag: float = 0.0
     neighbors: float = 0.0
     temperature: float = 0.05
+    center: str = ""
     held_out: int = 200
 
     def __post_init__(self) -> None:

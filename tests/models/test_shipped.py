@@ -1,0 +1,71 @@
+"""The models inside the package: whole, small, open to the ecosystem, and as good as their cards say."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from transformers import pipeline
+
+import mirrormask
+from mirrormask.models.masked_lm import MaskedLM
+from mirrormask.models.names import SHIPPED, resolve
+
+MEGABYTES = {"mini": 40, "mini-zh": 32}
+GOOD, BAD = ["good", "great", "wonderful"], ["bad", "terrible"]
+
+
+def sums() -> dict[str, str]:
+    lines = (SHIPPED / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    return {name: sha for sha, name in (line.split("  ") for line in lines)}
+
+
+def test_every_file_is_the_one_that_was_recorded() -> None:
+    there = {path.relative_to(SHIPPED).as_posix(): path for path in SHIPPED.rglob("*") if path.is_file()}
+    there.pop("SHA256SUMS")
+    assert sums() == {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in there.items()}
+
+
+@pytest.mark.parametrize("name", MEGABYTES)
+def test_it_is_small_and_has_a_card(name: str) -> None:
+    folder = SHIPPED / name
+    assert sum(path.stat().st_size for path in folder.glob("*.safetensors")) <= MEGABYTES[name] * 1e6
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    for what in ("CC BY-SA", "mirrormask pretrain", "tokens", "Held-out", "Limits"):
+        assert what in card
+    assert resolve(name) == str(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [("mini", "The capital of France is [MASK].", "paris"), ("mini-zh", "北京是中国的首[MASK]。", "都")],
+)
+def test_plain_transformers_fills_its_masks(name: str, text: str, expected: str) -> None:
+    found = pipeline("fill-mask", model=str(SHIPPED / name), device="cpu")(text, top_k=5)
+    assert expected in [each["token_str"] for each in found]
+
+
+def test_bad_words_come_before_good_ones() -> None:
+    lm = MaskedLM.load("mini", device="cpu")
+    order = [word for word, _ in lm.fill("It was a [MASK] movie, I hated it.", top=2000)[0]]
+    for bad, good in zip(BAD, GOOD, strict=False):
+        assert order.index(bad) < order.index(good), (bad, good)
+
+
+@pytest.mark.parametrize("name", MEGABYTES)
+def test_plain_sentence_transformers_opens_it(name: str) -> None:
+    texts = ["a cat sat on the mat", "the river was wide", "今天下雨"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it makes the pooling itself
+        plain = SentenceTransformer(str(SHIPPED / name), device="cpu", model_kwargs={"dtype": torch.float32})
+    np.testing.assert_allclose(plain.encode(texts), mirrormask.load(name, device="cpu").encode(texts), atol=1e-5)
+
+
+def test_nothing_in_it_is_a_pickle() -> None:
+    names: set[str] = {path.suffix for path in Path(SHIPPED).rglob("*") if path.is_file()}
+    assert names <= {".json", ".md", ".safetensors", ".txt", ""}
