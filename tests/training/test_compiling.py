@@ -56,7 +56,7 @@ def test_only_training_is_compiled_and_it_can_be_taken_off(
         encoder.train()(dict(features))
     assert calls == [], "an evaluation is not compiled"
     encoder(dict(features))
-    assert calls == [{"dynamic": False}]
+    assert calls == [{"dynamic": False, "mode": None}]
     restore(encoder)
     compile_encoder(encoder, replay=True)
     encoder(dict(features))
@@ -80,7 +80,7 @@ def test_only_training_is_compiled_and_it_can_be_taken_off(
     ],
 )
 def test_kernels_are_replayed_only_where_a_step_is_one_pass(
-    device: str, changed: dict[str, int], one_pass: bool, processes: int, expected: bool
+    device: str, changed: dict[str, Any], one_pass: bool, processes: int, expected: bool
 ) -> None:
     assert can_replay(device, Settings(**changed), one_pass=one_pass, processes=processes) is expected
 

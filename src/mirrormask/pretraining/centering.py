@@ -50,8 +50,8 @@ def move_origin(lm: MaskedLM, to: Tensor) -> None:
     """Subtract `to` (d,) from every last-layer state, and let the LM head add it again."""
     norm, dense = last_norm_and_head(lm)
     to = to.to(norm.bias.device, norm.bias.dtype)
-    norm.bias -= to
-    dense.bias += dense.weight @ to
+    norm.bias.sub_(to)
+    dense.bias.add_(dense.weight @ to)
 
 
 def last_norm_and_head(lm: MaskedLM) -> tuple[nn.LayerNorm, nn.Linear]:

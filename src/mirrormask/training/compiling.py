@@ -37,7 +37,7 @@ def compile_encoder(encoder: Any, *, replay: bool = False) -> None:
     """
     model = encoder[0].model
     plain = model.forward
-    compiled = torch.compile(plain, dynamic=False, **({"mode": "reduce-overhead"} if replay else {}))
+    compiled = torch.compile(plain, dynamic=False, mode="reduce-overhead" if replay else None)
 
     def forward(*args: Any, **kwargs: Any) -> Any:
         return (compiled if model.training and torch.is_grad_enabled() else plain)(*args, **kwargs)
