@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from mirrormask.core.framing import frame_of
-from mirrormask.data.vocabulary import word_starts
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.precision import best_precision
 from mirrormask.pretraining.masking import Masking
@@ -32,19 +31,10 @@ def measure(name: str, stream: Path, texts: int, length: int, precision: str) ->
     ids = np.load(stream)
     ends = np.flatnonzero(ids == tokenizer.sep_token_id)
     ids = ids[: ends[min(texts or len(ends), len(ends)) - 1] + 1]
-    special = torch.zeros(len(tokenizer), dtype=torch.bool)
-    special[tokenizer.all_special_ids] = True
-    masking = Masking(
-        mask_id=tokenizer.mask_token_id,
-        special=special,
-        starts=torch.from_numpy(word_starts(tokenizer)),
-        rate=RATE,
-        whole_words=False,
-    ).to(lm.device)
+    masking = Masking.of(tokenizer, rate=RATE).to(lm.device)
     model = Pretraining(lm, masking, Plan(), torch.zeros(len(tokenizer))).to(lm.device).eval()
     rows = PackedRows(ids, frame_of(tokenizer), length=length, batch_size=64, seed=1)
-    score = HeldOutScore(model, rows, best_precision(lm.device, precision), 7)
-    score.batches = len(rows)
+    score = HeldOutScore(model, rows, best_precision(lm.device, precision), seed=7, most_rows=rows.units)
     return {"tokens": len(ids), **score().details}
 
 

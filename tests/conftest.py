@@ -110,15 +110,6 @@ def shared_data() -> Path:
     return Path(root)
 
 
-@pytest.fixture
-def mini_folder() -> Path:
-    """The real small model, under MIRRORMASK_MODELS."""
-    root = os.environ.get("MIRRORMASK_MODELS")
-    if not root or not (Path(root) / "mini").is_dir():
-        pytest.skip("MIRRORMASK_MODELS does not hold mini")
-    return Path(root) / "mini"
-
-
 TEXTS = [
     'This sentence : "the old boat crossed the wide river" means something.',
     "A small cat and a red dog slept in the warm kitchen while one bird sang.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
+from mirrormask.models.names import SHIPPED
 
 TEMPLATE = 'This sentence : "{text}" means [MASK].'
 
@@ -66,12 +65,10 @@ def test_template_needs_a_mask_token(byte_bpe: Any) -> None:
         frame_of(PreTrainedTokenizerFast(tokenizer_object=byte_bpe.backend_tokenizer), TEMPLATE)
 
 
-@pytest.mark.shared
-@pytest.mark.skipif("MIRRORMASK_MODELS" not in os.environ, reason="needs MIRRORMASK_MODELS")
-def test_real_model() -> None:
+def test_the_shipped_model() -> None:
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(Path(os.environ["MIRRORMASK_MODELS"]) / "mini")
+    tokenizer = AutoTokenizer.from_pretrained(SHIPPED / "mini")
     text = "An unbelievably old ferryboat's captain!"
     alone = np.asarray(tokenizer(text, add_special_tokens=False)["input_ids"])
     assert frame_of(tokenizer).around(alone, 64).tolist() == tokenizer(text)["input_ids"]

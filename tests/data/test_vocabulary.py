@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mirrormask.data.vocabulary import word_starts
+from mirrormask.models.names import SHIPPED
 
 
 def words_of(tokenizer: Any, text: str) -> list[str]:
@@ -49,10 +48,8 @@ def test_table_covers_the_vocabulary(request: pytest.FixtureRequest, name: str) 
     assert not starts.all()
 
 
-@pytest.mark.shared
-@pytest.mark.skipif("MIRRORMASK_MODELS" not in os.environ, reason="needs MIRRORMASK_MODELS")
-def test_real_model() -> None:
+def test_the_shipped_model() -> None:
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(Path(os.environ["MIRRORMASK_MODELS"]) / "mini")
+    tokenizer = AutoTokenizer.from_pretrained(SHIPPED / "mini")
     assert words_of(tokenizer, "unbelievably old ferryboats") == ["unbelievably", "old", "ferryboats"]

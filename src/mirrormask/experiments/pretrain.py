@@ -19,7 +19,6 @@ from mirrormask.core.framing import frame_of
 from mirrormask.core.seeding import Seeds, derive
 from mirrormask.core.storage import atomic_folder, write_json
 from mirrormask.data.corpus import build_corpus
-from mirrormask.data.vocabulary import word_starts
 from mirrormask.experiments.runner import MODEL, RECORD, WORK, RunResult, open_folder
 from mirrormask.experiments.versions import versions
 from mirrormask.models.loading import quiet_loading
@@ -109,11 +108,12 @@ def pretrain(
     check_trackers(settings.trackers)
     torch.manual_seed(derive(seed, "weights"))
     start = _start(plan)  # before the text, which may take long
+    prepared = out / WORK / f"text-{rank}"
     if not resume:  # what an earlier command that failed left here may be of other text
-        shutil.rmtree(out / WORK / f"text-{rank}", ignore_errors=True)
+        shutil.rmtree(prepared, ignore_errors=True)
         (out / WORK / PLANNED).unlink(missing_ok=True)
-    center = _center_texts(plan, out / WORK / f"center-{rank}")
-    text = PreparedText(plan, corpus, dict(data or {}), out / WORK / f"text-{rank}", start, reporter)
+    center = _center_texts(plan, prepared / "center")
+    text = PreparedText(plan, corpus, dict(data or {}), prepared, start, reporter)
     model = _model(plan, text, start)
     rows, aside = _rows(plan, settings, text)
     precision = best_precision(model.lm.device, settings.precision)
@@ -179,21 +179,12 @@ def _model(plan: Plan, text: PreparedText, start: MaskedLM | None) -> Pretrainin
     lm = start
     if lm is None:
         lm = MaskedLM(fresh_bert(plan, len(tokenizer), tokenizer.pad_token_id), tokenizer).to(device)
-    size = len(tokenizer)
-    special = torch.zeros(size, dtype=torch.bool)
-    special[[i for i in tokenizer.all_special_ids if i < size]] = True
-    masking = Masking(
-        mask_id=tokenizer.mask_token_id,
-        special=special,
-        starts=torch.from_numpy(word_starts(tokenizer)),
-        rate=plan.mask_rate,
-        whole_words=plan.whole_words,
-    ).to(torch.device(device))
+    masking = Masking.of(tokenizer, rate=plan.mask_rate, whole_words=plan.whole_words).to(lm.device)
     weights = torch.zeros(int(lm.model.config.vocab_size))
     if plan.bag:
+        size = len(tokenizer)
         counts = torch.from_numpy(_counts(text.train, size))
-        weights[:size] = word_weights(counts)
-        weights[:size][special] = 0.0
+        weights[:size] = word_weights(counts).masked_fill(masking.special.cpu(), 0.0)
     return Pretraining(lm, masking, plan, weights).to(device)
 
 

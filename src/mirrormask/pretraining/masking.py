@@ -7,10 +7,12 @@ a chosen token is hidden behind. Whole words: Cui et al. 2021, "Pre-training wit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from mirrormask.data.vocabulary import word_starts
 from mirrormask.models.masking import hide
 
 IGNORED = -100
@@ -50,6 +52,15 @@ class Masking:
         self.ordinary = torch.nonzero(~special)[:, 0]  # what a random token is drawn from
         self.rate = rate
         self.whole_words = whole_words
+
+    @classmethod
+    def of(cls, tokenizer: Any, *, rate: float, whole_words: bool = False) -> Masking:
+        """Return the masking of a tokenizer's ids."""
+        special = torch.zeros(len(tokenizer), dtype=torch.bool)
+        special[[i for i in tokenizer.all_special_ids if i < len(tokenizer)]] = True
+        starts = torch.from_numpy(word_starts(tokenizer))
+        mask_id = tokenizer.mask_token_id
+        return cls(mask_id=mask_id, special=special, starts=starts, rate=rate, whole_words=whole_words)
 
     def count(self, places: int) -> int:
         """Return how many tokens of so many places are hidden."""

@@ -100,12 +100,14 @@ class Pretraining(nn.Module):
         """Return the weighted sum of the losses, all from one forward."""
         states, at = self._states(ids, positions)
         loss = F.cross_entropy(self.lm.head(at).float(), labels.flatten(), ignore_index=IGNORED)
-        return loss + self.more(states, ids, labels) if self.bag or self.neighbors else loss
+        return loss + self.more(states, ids, labels)
 
     def more(self, states: Tensor, ids: Tensor, labels: Tensor) -> Tensor:
         """Return the weighted losses on the rows' mean vectors."""
+        loss = states.new_zeros(())
+        if not self.bag and not self.neighbors:
+            return loss
         vectors = row_vectors(states, ~self.masking.special[ids] | (ids == self.masking.mask_id))
-        loss = vectors.new_zeros(())
         if self.decoder is not None:
             table = self.lm.model.get_output_embeddings().weight
             loss = loss + self.bag * bag_loss(self.decoder(vectors) @ table.T, labels, self.weights)

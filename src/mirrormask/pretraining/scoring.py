@@ -27,22 +27,23 @@ class HeldOutScore:
         rows: the held-out rows.
         precision: of the forward.
         seed: which tokens are hidden.
+        most_rows: how many rows to score, at most all.
     """
 
-    def __init__(self, model: Pretraining, rows: PackedRows, precision: Precision, seed: int) -> None:
+    def __init__(
+        self, model: Pretraining, rows: PackedRows, precision: Precision, seed: int, most_rows: int = MOST_ROWS
+    ) -> None:
         self.model = model
         self.rows = rows
         self.precision = precision
         self.seed = seed
-        self.batches = min(len(rows), -(-MOST_ROWS // rows.batch_size))
+        self.batches = min(len(rows), -(-most_rows // rows.batch_size))
 
     def __call__(self) -> Score:
         """Return the score, minus all that is learned, so that larger is better; with the masked LM's own measures."""
         device = self.model.lm.device
         own = self.model.masking
-        masking = Masking(mask_id=own.mask_id, special=own.special, starts=own.starts, rate=RATE, whole_words=False).to(
-            device
-        )
+        masking = Masking(mask_id=own.mask_id, special=own.special, starts=own.starts, rate=RATE, whole_words=False)
         was_training = self.model.training
         self.model.eval()
         sums: list[Tensor] = []
