@@ -23,13 +23,14 @@ from mirrormask.data.tokens import build_tokens
 from mirrormask.data.vocabulary import word_starts
 from mirrormask.experiments.catalogue import catalogue, registries
 from mirrormask.models.bulk import tokenize
+from mirrormask.objectives.contrastive_tension import ContrastiveTension
 from mirrormask.training.forward import encode
 from mirrormask.training.method import Composition, Method
 from mirrormask.views import View, Vocabulary
 
 COUNTS = {
     "method": 4,
-    "objective": 3,
+    "objective": 4,
     "view": 23,
     "negative source": 7,
     "stabilizer": 3,
@@ -214,7 +215,9 @@ def step_of(
     tokens = Tokens.of([np.arange(2 + i) for i in range(n)])
     labels = torch.arange(n) % 2
     batch = Batch((tokens, tokens), labels=labels, text_ids=torch.arange(n))
-    return Step(batch, draw(n, d), draw(n, d), draw(n, 2, d) if hard else None, draw(4, d) if extra else None)
+    anchor, positive = draw(n, d), draw(n, d)
+    more = draw(n, 2, d) if hard else None, draw(4, d) if extra else None
+    return Step(batch, anchor, positive, *more, targets=(draw(n, 3).detach(), draw(n, 3).detach()))
 
 
 OF_VECTORS = [part for part in registries()["objective"] if not part.build().needs_encoder]
@@ -256,7 +259,13 @@ def test_an_objective_does_not_care_about_the_order_of_rows(part: Part[Any], har
     assert labels is not None
     assert ids is not None
     batch = Batch(columns, labels[order], ids[order])
-    mixed = Step(batch, step.anchor[order], step.positive[order], None if step.hard is None else step.hard[order])
+    mixed = Step(
+        batch,
+        step.anchor[order],
+        step.positive[order],
+        None if step.hard is None else step.hard[order],
+        targets=tuple(target[order] for target in step.targets),
+    )
     objective = part.build()
     torch.testing.assert_close(objective(mixed), objective(step), rtol=1e-12, atol=1e-12)
     wrong = dataclasses.replace(mixed, positive=step.positive)
@@ -267,6 +276,10 @@ def test_an_objective_does_not_care_about_the_order_of_rows(part: Part[Any], har
 def test_objectives_add_up(part: Part[Any]) -> None:
     step = step_of()
     one, other = part.build(), part.build()
+    if one.needs_target:
+        other = ContrastiveTension()
+        torch.testing.assert_close((one + 0.5 * other)(step), one(step) + 0.5 * other(step))
+        return
     torch.testing.assert_close((one + 0.5 * other)(step), 1.5 * one(step))
     assert (one + other).in_batch == one.in_batch
 

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 
 from mirrormask.core.batch import Batch
 from mirrormask.core.framing import frame_of
+from mirrormask.data.corpus import build_corpus
+from mirrormask.data.tokens import LazyTokens
 from mirrormask.data.vocabulary import word_starts
 from mirrormask.experiments.catalogue import registries
 from mirrormask.methods.composition import composition
@@ -70,7 +72,13 @@ class Given:
 
 
 @pytest.fixture
-def make(tiny: Callable[..., Any]) -> Callable[..., tuple[Method, Composition]]:
+def text(tiny: Callable[..., Any], sentences: list[str], tmp_path: Path) -> LazyTokens:
+    """Return the tokens of some sentences, for parts that read the text before training."""
+    return LazyTokens(build_corpus(sentences, tmp_path / "text"), tiny().tokenizer, max_tokens=32)
+
+
+@pytest.fixture
+def make(tiny: Callable[..., Any], text: LazyTokens) -> Callable[..., tuple[Method, Composition]]:
     """Return a builder of a method with a training-only head, over a fresh tiny encoder."""
 
     def build(table: dict[str, Any], chunk: int | None = None) -> tuple[Method, Composition]:
@@ -80,6 +88,7 @@ def make(tiny: Callable[..., Any]) -> Callable[..., tuple[Method, Composition]]:
         special = frozenset(tokenizer.all_special_ids)
         words = Vocabulary(frame_of(tokenizer), word_starts(tokenizer), tokenizer.mask_token_id, special)
         head = nn.Sequential(nn.Linear(32, 32), nn.Tanh())
+        parts.objective.read(text)
         return Method(encoder, parts, words, head=head, chunk=chunk).train(), parts
 
     return build

@@ -98,6 +98,7 @@ class Step:
         hard: hard negatives (n, k, d), or None.
         extra: generated or remembered negatives (m, d), or None.
         states: token states, where an objective asks for them.
+        targets: for each column, what the vectors of its rows are compared with (n, k), where an objective does so.
     """
 
     batch: Batch
@@ -106,6 +107,7 @@ class Step:
     hard: Tensor | None = None
     extra: Tensor | None = None
     states: Tensor | None = None
+    targets: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True)

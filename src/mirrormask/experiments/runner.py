@@ -98,6 +98,7 @@ def run_recipe(
     device = next(encoder.parameters()).device
     total = settings.total_steps(len(method_text.batches))
     compiled = should_compile(settings.compile, device, total, settings.max_length)
+    composition.objective.read(method_text.tokens)
     method = Method(
         encoder,
         composition,

@@ -7,8 +7,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mirrormask.core.batch import Step
+from mirrormask.core.batch import Step, Tokens
+from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.registry import Registry
+from mirrormask.data.tokens import Tokenized
 
 
 class Objective(nn.Module):
@@ -20,8 +22,18 @@ class Objective(nn.Module):
     needs_encoder = False
     """Whether it runs the encoder on the batch's tokens; otherwise it is a function of the step's vectors alone."""
 
+    needs_target = False
+    """Whether it compares vectors with a target that `target` makes from the tokens of a row."""
+
     def attach(self, encoder: Any) -> None:
         """Make what the objective needs from the encoder to be trained, once, before training."""
+
+    def read(self, tokens: Tokenized) -> None:
+        """Learn what the objective needs from the text, once, before training."""
+
+    def target(self, rows: Tokens) -> Tensor:
+        """Return what the vector of each row is compared with (n, k), where `needs_target` says so."""
+        raise TypeError(f"{type(self).__name__} has no targets.")
 
     def split(self) -> tuple[Objective | None, Objective | None]:
         """Return the part that is a function of the vectors alone, and the part that runs the encoder."""
@@ -52,6 +64,9 @@ class WeightedSum(Objective):
         self.weights = weights
         self.in_batch = any(term.in_batch for term in terms)
         self.needs_encoder = any(term.needs_encoder for term in terms)
+        self.needs_target = any(term.needs_target for term in terms)
+        if sum(term.needs_target for term in terms) > 1:
+            raise MirrormaskError("Only one of several objectives may compare vectors with targets.")
 
     @property
     def terms(self) -> list[Objective]:
@@ -62,6 +77,15 @@ class WeightedSum(Objective):
         """Attach every term."""
         for term in self.terms:
             term.attach(encoder)
+
+    def read(self, tokens: Tokenized) -> None:
+        """Let every term read the text."""
+        for term in self.terms:
+            term.read(tokens)
+
+    def target(self, rows: Tokens) -> Tensor:
+        """Return the targets of the term that has them."""
+        return next(term for term in self.terms if term.needs_target).target(rows)
 
     def split(self) -> tuple[Objective | None, Objective | None]:
         """Return the sum of the terms' parts of the one kind, and of the other."""

@@ -309,4 +309,8 @@ class Method(nn.Module):
             labels=None if batch.labels is None else gather_rows(to_device(batch.labels, anchor.device)),
             text_ids=None if batch.text_ids is None else gather_rows(to_device(batch.text_ids, anchor.device)),
         )
-        return Step(joint, anchor, positive, hard=torch.stack(hard, dim=1) if hard else None)
+        targets: tuple[Tensor, ...] = ()
+        if self.objective.needs_target:
+            with torch.no_grad():
+                targets = tuple(gather_rows(self.objective.target(column)) for column in batch.columns)
+        return Step(joint, anchor, positive, hard=torch.stack(hard, dim=1) if hard else None, targets=targets)
