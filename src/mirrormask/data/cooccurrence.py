@@ -90,7 +90,8 @@ def leading_directions(matrix: Tensor, dimensions: int, seed: int) -> Tensor:
     """
     chance = torch.Generator().manual_seed(seed)
     columns = min(dimensions + _MORE, *matrix.shape)
-    basis = torch.linalg.qr(matrix @ torch.randn(matrix.shape[1], columns, generator=chance))[0]
+    start = torch.randn(matrix.shape[1], columns, generator=chance)
+    basis = torch.linalg.qr(matrix @ start.to(matrix.device))[0]
     for _ in range(_ROUNDS):
         basis = torch.linalg.qr(matrix.T @ basis)[0]
         basis = torch.linalg.qr(matrix @ basis)[0]
@@ -99,7 +100,13 @@ def leading_directions(matrix: Tensor, dimensions: int, seed: int) -> Tensor:
 
 
 def cooccurrence_vectors(
-    rows: Sequence[Ids], vocabulary: int, *, dimensions: int, window: int, seed: int = 0
+    rows: Sequence[Ids],
+    vocabulary: int,
+    *,
+    dimensions: int,
+    window: int,
+    seed: int = 0,
+    device: torch.device | str = "cpu",
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return a vector of length one for every id (zero where it never occurs) and how often each occurs.
 
@@ -109,6 +116,7 @@ def cooccurrence_vectors(
         dimensions: of a vector.
         window: tokens at most this far apart count as neighbours.
         seed: of the factorization.
+        device: where the factorization is done.
     """
     frequency = np.zeros(vocabulary, dtype=np.int64)
     for tokens, _ in _blocks(rows):
@@ -119,8 +127,8 @@ def cooccurrence_vectors(
     place[known] = np.arange(len(known))
     found = np.zeros((vocabulary, dimensions), dtype=np.float32)
     if len(known):
-        table = torch.from_numpy(positive_information(count_pairs(rows, place, window)))
+        table = torch.from_numpy(positive_information(count_pairs(rows, place, window))).to(device)
         directions = leading_directions(table, dimensions, seed)
         lengths = directions.norm(dim=1, keepdim=True).clamp(min=1e-6)
-        found[known, : directions.shape[1]] = (directions / lengths).numpy()
+        found[known, : directions.shape[1]] = (directions / lengths).cpu().numpy()
     return found, frequency

@@ -98,7 +98,7 @@ def run_recipe(
     device = next(encoder.parameters()).device
     total = settings.total_steps(len(method_text.batches))
     compiled = should_compile(settings.compile, device, total, settings.max_length)
-    composition.objective.read(method_text.tokens)
+    composition.objective.read(method_text.tokens, device)
     method = Method(
         encoder,
         composition,

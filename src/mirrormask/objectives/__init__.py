@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from mirrormask.core.batch import Step, Tokens
@@ -28,8 +29,13 @@ class Objective(nn.Module):
     def attach(self, encoder: Any) -> None:
         """Make what the objective needs from the encoder to be trained, once, before training."""
 
-    def read(self, tokens: Tokenized) -> None:
-        """Learn what the objective needs from the text, once, before training."""
+    def read(self, tokens: Tokenized, device: torch.device | str = "cpu") -> None:
+        """Learn what the objective needs from the text, once, before training.
+
+        Args:
+            tokens: the text.
+            device: where heavy work is done.
+        """
 
     def target(self, rows: Tokens) -> Tensor:
         """Return what the vector of each row is compared with (n, k), where `needs_target` says so."""
@@ -78,10 +84,10 @@ class WeightedSum(Objective):
         for term in self.terms:
             term.attach(encoder)
 
-    def read(self, tokens: Tokenized) -> None:
+    def read(self, tokens: Tokenized, device: torch.device | str = "cpu") -> None:
         """Let every term read the text."""
         for term in self.terms:
-            term.read(tokens)
+            term.read(tokens, device)
 
     def target(self, rows: Tokens) -> Tensor:
         """Return the targets of the term that has them."""

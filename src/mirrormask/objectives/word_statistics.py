@@ -92,13 +92,13 @@ class WordStatistics(Objective):
         for name in ("words", "weights", "mean", "shared"):
             self.register_buffer(name, torch.zeros(0))
 
-    def read(self, tokens: Tokenized) -> None:
+    def read(self, tokens: Tokenized, device: torch.device | str = "cpu") -> None:
         """Count the words of a text, and find what its sentences have in common."""
         rows = _spread(len(tokens), self.texts)
         texts = [ids for start in range(0, len(rows), _BLOCK) for ids in tokens.take(rows[start : start + _BLOCK])]
         vocabulary = len(tokens.starts)
         vectors, frequency = cooccurrence_vectors(
-            texts, vocabulary, dimensions=self.dimensions, window=self.window
+            texts, vocabulary, dimensions=self.dimensions, window=self.window, device=device
         )
         weights = self.rarity / (self.rarity + frequency / max(1, frequency.sum()))
         self.words = torch.from_numpy(vectors)
