@@ -69,7 +69,7 @@ class Variational(NegativeSource):
 
     Args:
         multiple: negatives to draw, as a multiple of the batch size.
-        latent: dimensions of the latent space.
+        latent: dimensions of the latent space; of 16, 32 and 64 the default is best on STS-B dev.
         hidden: units of the hidden layers.
         memory: steps whose anchors it is fitted on.
         fits: Adam steps per update, each over all of them.
@@ -78,8 +78,8 @@ class Variational(NegativeSource):
     Relations: `mixture` and `covariance` model the same vectors without a network.
 
     Example:
-        >>> Variational(latent=16).latent
-        16
+        >>> Variational(latent=8).latent
+        8
     """
 
     rows: Tensor
@@ -90,7 +90,7 @@ class Variational(NegativeSource):
     def __init__(
         self,
         multiple: float = 1.0,
-        latent: int = 32,
+        latent: int = 16,
         hidden: int = 256,
         memory: int = 8,
         fits: int = 1,

@@ -52,7 +52,8 @@ class AWP(Stabilizer):
     """Take the gradient where every weight matrix is moved against the loss.
 
     Args:
-        gamma: how far a matrix moves, as a share of its norm (the paper takes 0.005 for images).
+        gamma: how far a matrix moves, as a share of its norm (the paper takes 0.005 for images); of 0.0003,
+            0.001, 0.003 and 0.01, with and without `redraw`, the default is best on STS-B dev.
         epsilon: most that an element may move, as a share of itself; 0 sets no bound.
         redraw: whether the second pass draws other dropout; otherwise it replays the first's.
 
@@ -65,7 +66,7 @@ class AWP(Stabilizer):
 
     passes = 2
 
-    def __init__(self, gamma: float = 0.001, epsilon: float = 0.0, redraw: bool = False) -> None:
+    def __init__(self, gamma: float = 0.01, epsilon: float = 0.0, redraw: bool = False) -> None:
         super().__init__()
         self.gamma = above("gamma", gamma, 0, of="awp")
         self.epsilon = at_least("epsilon", epsilon, 0, of="awp")
