@@ -90,13 +90,15 @@ def test_directions_left_out_are_those_that_vary_most(text: Tokenized) -> None:
     for objective in (plain, less):
         objective.read(text)
     spread = torch.linalg.eigvalsh(torch.cov(plain.target(rows).T))
-    torch.testing.assert_close(torch.linalg.eigvalsh(torch.cov(less.target(rows).T))[2:], spread[:4], atol=1e-5, rtol=1e-3)
+    torch.testing.assert_close(
+        torch.linalg.eigvalsh(torch.cov(less.target(rows).T))[2:], spread[:4], atol=1e-5, rtol=1e-3
+    )
 
 
 def test_training_brings_the_vectors_to_the_targets(text: Tokenized) -> None:
     objective = WordStatistics(dimensions=6, temperature=0.1)
     objective.read(text)
-    rows = Tokens.of([row for row in text.take(range(1, 33))])
+    rows = Tokens.of(text.take(range(1, 33)))
     targets = objective.target(rows)
     z = torch.randn(32, 8, generator=torch.Generator().manual_seed(0)).requires_grad_()
     optimizer = torch.optim.Adam([z], lr=0.05)
@@ -112,9 +114,7 @@ def test_training_brings_the_vectors_to_the_targets(text: Tokenized) -> None:
 
 def test_one_column_is_target_of_both_views() -> None:
     step = Step(Batch((Tokens(()),)), vectors(4, 3, seed=1), vectors(4, 3, seed=2), targets=(vectors(4, 5, seed=3),))
-    expected = ranking_loss(
-        torch.cat([step.anchor, step.positive]), torch.cat([step.targets[0]] * 2), temperature=0.05
-    )
+    expected = ranking_loss(torch.cat([step.anchor, step.positive]), torch.cat([step.targets[0]] * 2), temperature=0.05)
     torch.testing.assert_close(WordStatistics()(step), expected)
 
 

@@ -5,8 +5,8 @@ Goldberg and Dagan 2015, "Improving Distributional Similarity with Lessons Learn
 
     ppmi(w, c) = max(0, log( #(w, c) T / (#(w) #(c)^s) )),  T the sum of all #(c)^s, s = 0.75
 
-over pairs of tokens at most `window` apart in one text, and a token's vector is its row of U in ppmi = U S V', scaled to
-length one.
+over pairs of tokens at most `window` apart in one text, and a token's vector is its row of U in ppmi = U S V', scaled
+to length one.
 """
 
 from __future__ import annotations
