@@ -16,7 +16,7 @@ import mirrormask
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.names import SHIPPED, resolve
 
-MEGABYTES = {"mini": 40, "mini-zh": 32}
+MEGABYTES = {"mini": 40, "mini-zh": 32, "mini-sentence": 24}
 GOOD, BAD = ["good", "great", "wonderful"], ["bad", "terrible"]
 
 
@@ -36,7 +36,8 @@ def test_it_is_small_and_has_a_card(name: str) -> None:
     folder = SHIPPED / name
     assert sum(path.stat().st_size for path in folder.glob("*.safetensors")) <= MEGABYTES[name] * 1e6
     card = (folder / "README.md").read_text(encoding="utf-8")
-    for what in ("CC BY-SA", "mirrormask pretrain", "tokens", "Held-out", "Limits"):
+    made = "mirrormask run" if name == "mini-sentence" else "mirrormask pretrain"
+    for what in ("CC BY-SA", made, "tokens", "Held-out", "Limits"):
         assert what in card
     assert resolve(name) == str(folder)
 
@@ -64,6 +65,28 @@ def test_plain_sentence_transformers_opens_it(name: str) -> None:
         warnings.simplefilter("ignore")  # that it makes the pooling itself
         plain = SentenceTransformer(str(SHIPPED / name), device="cpu", model_kwargs={"dtype": torch.float32})
     np.testing.assert_allclose(plain.encode(texts), mirrormask.load(name, device="cpu").encode(texts), atol=1e-5)
+
+
+def test_the_sentence_encoder_shares_the_embeddings_and_keeps_its_masks() -> None:
+    one, other = (MaskedLM.load(name, device="cpu").model.state_dict() for name in ("mini", "mini-sentence"))
+    same = {name for name in one if torch.equal(one[name], other[name])}
+    assert {name for name in one if ".encoder.layer." not in name} <= same
+    assert not {name for name in one if name.endswith("query.weight")} & same
+    assert not (SHIPPED / "mini-sentence" / "common.safetensors").exists()
+
+
+def test_the_sentence_encoder_knows_like_from_unlike() -> None:
+    """Sentences of the same meaning in other words, each nearest to its own among all."""
+    pairs = [
+        ("A man is playing a guitar.", "Someone plays an instrument with strings."),
+        ("The stock market fell sharply today.", "Share prices dropped a lot this afternoon."),
+        ("She cut the onion with a knife.", "A woman is slicing vegetables."),
+        ("The children went swimming in the lake.", "Kids bathed in the water."),
+        ("The soldiers attacked the town at night.", "Troops raided the city after dark."),
+    ]
+    encoder = mirrormask.load("mini-sentence", device="cpu")
+    first, second = (encoder.encode(list(side), normalize_embeddings=True) for side in zip(*pairs, strict=True))
+    assert (first @ second.T).argmax(axis=1).tolist() == list(range(len(pairs)))
 
 
 def test_nothing_in_it_is_a_pickle() -> None:

@@ -14,7 +14,7 @@ def encode(
     out: Path = typer.Option(
         ..., "--out", "-o", help="Where the vectors go: .npy (vectors only) or .parquet (texts too)."
     ),
-    model: str = typer.Option("mini", "--model", "-m", help="Model name or folder."),
+    model: str = typer.Option("mini-sentence", "--model", "-m", help="Model name or folder."),
     column: str = typer.Option("", "--column", help="The column to read, where the file has several."),
     precision: str = typer.Option("auto", "--precision", help="auto, fp32, bf16 or fp16."),
     normalize: bool = typer.Option(False, "--normalize", help="Scale every vector to length 1."),

@@ -9,7 +9,7 @@ from mirrormask.cli.output import Json, Output, Quiet
 
 def similarity(
     texts: list[str] = typer.Argument(..., help="Two or more texts, each in quotes."),
-    model: str = typer.Option("mini", "--model", "-m", help="Model name or folder."),
+    model: str = typer.Option("mini-sentence", "--model", "-m", help="Model name or folder."),
     as_json: bool = Json,
     quiet: bool = Quiet,
 ) -> None:

@@ -8,7 +8,10 @@ from pathlib import Path
 from mirrormask.core.errors import ModelError, did_you_mean
 
 DEFAULT_MODEL = "mini"
-"""The model every command takes when none is named."""
+"""The masked LM that commands start from when none is named."""
+
+SENTENCE_MODEL = "mini-sentence"
+"""The encoder of `encode` and `similarity` when none is named: `mini`, trained on plain text."""
 
 SHIPPED = Path(__file__).parent / "default"
 
