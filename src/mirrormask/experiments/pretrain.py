@@ -17,6 +17,7 @@ from accelerate import PartialState
 from mirrormask.core.errors import MirrormaskError, at_least
 from mirrormask.core.framing import frame_of
 from mirrormask.core.seeding import Seeds, derive
+from mirrormask.core.spread import spread_evenly
 from mirrormask.core.storage import atomic_folder, write_json
 from mirrormask.data.corpus import build_corpus
 from mirrormask.experiments.runner import MODEL, RECORD, WORK, RunResult, open_folder
@@ -193,7 +194,7 @@ def _center_texts(plan: Plan, folder: Path) -> list[str]:
     if not plan.center:
         return []
     corpus = build_corpus(plan.center, folder)
-    rows = np.unique(np.linspace(0, len(corpus) - 1, min(CENTERED_ON, len(corpus))).astype(np.int64))
+    rows = spread_evenly(len(corpus), CENTERED_ON)
     return [corpus.column(0, row, row + 1)[0] for row in rows.tolist()]
 
 

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from mirrormask.core.batch import Step, Tokens
 from mirrormask.core.errors import MirrormaskError, above, at_least
+from mirrormask.core.spread import spread_evenly
 from mirrormask.core.transfer import to_device
 from mirrormask.data.cooccurrence import cooccurrence_vectors
 from mirrormask.data.tokens import Tokenized
@@ -94,7 +95,7 @@ class WordStatistics(Objective):
 
     def read(self, tokens: Tokenized, device: torch.device | str = "cpu") -> None:
         """Count the words of a text, and find what its sentences have in common."""
-        rows = _spread(len(tokens), self.texts)
+        rows = spread_evenly(len(tokens), self.texts).tolist()
         texts = [ids for start in range(0, len(rows), _BLOCK) for ids in tokens.take(rows[start : start + _BLOCK])]
         vocabulary = len(tokens.starts)
         vectors, frequency = cooccurrence_vectors(
@@ -104,7 +105,7 @@ class WordStatistics(Objective):
         self.words = torch.from_numpy(vectors)
         self.weights = torch.from_numpy(np.where(vectors.any(axis=1), weights, 0).astype(np.float32))
         self.mean, self.shared = torch.zeros(self.dimensions), torch.zeros(self.dimensions, 0)
-        some = [texts[row][:_LONGEST] for row in _spread(len(texts), _FITTED) if len(texts[row])]
+        some = [texts[row][:_LONGEST] for row in spread_evenly(len(texts), _FITTED) if len(texts[row])]
         sentences = torch.cat([self.target(Tokens.of(some[at : at + 1000])) for at in range(0, len(some), 1000)])
         self.mean = sentences.mean(dim=0)
         centred = (sentences - self.mean).double()
@@ -129,8 +130,3 @@ class WordStatistics(Objective):
             raise MirrormaskError("The objective word-statistics needs the targets of the step's sentences.")
         targets = torch.cat([step.targets[0], step.targets[-1 if len(step.targets) == 1 else 1]])
         return ranking_loss(torch.cat([step.anchor, step.positive]), targets, temperature=self.temperature)
-
-
-def _spread(count: int, most: int) -> list[int]:
-    """Return at most so many numbers below `count`, evenly spaced."""
-    return np.unique(np.linspace(0, count - 1, min(most, count)).astype(np.int64)).tolist() if count else []

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least, between
 from mirrormask.core.seeding import generator
+from mirrormask.core.spread import spread_evenly
 from mirrormask.data.corpus_folder import Corpus
 from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
 from mirrormask.data.pairs.crops import span, word_edges
@@ -27,7 +28,7 @@ _PARAGRAPH = 512  # tokens of a text that is drawn from, at least
 def rarity(tokens: Tokenized, sample: int = _SAMPLE) -> NDArray[np.float64]:
     """Return, for every id of the vocabulary, log(rows / rows with the id) over evenly spaced rows of the corpus."""
     count = len(tokens)
-    rows = np.unique(np.linspace(0, count - 1, min(sample, count)).astype(np.int64))
+    rows = spread_evenly(count, sample)
     frequency = np.zeros(len(tokens.starts), dtype=np.int64)
     for block in np.array_split(rows, max(1, len(rows) // 2_000)):
         for ids in tokens.take(block.tolist()):
