@@ -133,6 +133,11 @@ def test_it_must_read_first() -> None:
         WordStatistics()(Step(Batch((Tokens(()),)), torch.eye(2), torch.eye(2)))
 
 
+def test_text_of_nothing_is_refused() -> None:
+    with pytest.raises(MirrormaskError, match="there is none"):
+        WordStatistics().read(Rows([[], []], 5))  # type: ignore[arg-type]
+
+
 def test_two_kinds_of_targets_are_refused() -> None:
     with pytest.raises(MirrormaskError, match="Only one"):
         WordStatistics() + WordStatistics(window=2)

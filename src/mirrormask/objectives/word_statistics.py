@@ -96,7 +96,10 @@ class WordStatistics(Objective):
     def read(self, tokens: Tokenized, device: torch.device | str = "cpu") -> None:
         """Count the words of a text, and find what its sentences have in common."""
         rows = spread_evenly(len(tokens), self.texts).tolist()
-        texts = [ids for start in range(0, len(rows), _BLOCK) for ids in tokens.take(rows[start : start + _BLOCK])]
+        taken = (ids for start in range(0, len(rows), _BLOCK) for ids in tokens.take(rows[start : start + _BLOCK]))
+        texts = [ids for ids in taken if len(ids)]
+        if not texts:
+            raise MirrormaskError("The objective word-statistics needs text to read, and there is none.")
         vocabulary = len(tokens.starts)
         vectors, frequency = cooccurrence_vectors(
             texts, vocabulary, dimensions=self.dimensions, window=self.window, device=device
@@ -105,7 +108,7 @@ class WordStatistics(Objective):
         self.words = torch.from_numpy(vectors)
         self.weights = torch.from_numpy(np.where(vectors.any(axis=1), weights, 0).astype(np.float32))
         self.mean, self.shared = torch.zeros(self.dimensions), torch.zeros(self.dimensions, 0)
-        some = [texts[row][:_LONGEST] for row in spread_evenly(len(texts), _FITTED) if len(texts[row])]
+        some = [texts[row][:_LONGEST] for row in spread_evenly(len(texts), _FITTED)]
         sentences = torch.cat([self.target(Tokens.of(some[at : at + 1000])) for at in range(0, len(some), 1000)])
         self.mean = sentences.mean(dim=0)
         centred = (sentences - self.mean).double()
