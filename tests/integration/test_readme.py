@@ -37,10 +37,11 @@ def commands(block: str) -> list[str]:
 
 @pytest.fixture
 def workplace(tmp_path: Path, tiny_folder: Path, sentences: list[str], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files the README names, where the tiny model is called mini and every training is short."""
+    """A folder with the files the README names, where the tiny model is called as those that ship and every training is short."""
     models = tmp_path / "models"
     models.mkdir()
-    (models / "mini").symlink_to(tiny_folder, target_is_directory=True)
+    for name in ("mini", "mini-sentence"):
+        (models / name).symlink_to(tiny_folder, target_is_directory=True)
     data = tmp_path / "data"
     data.mkdir()
     here = tmp_path / "here"
