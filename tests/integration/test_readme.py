@@ -37,7 +37,7 @@ def commands(block: str) -> list[str]:
 
 @pytest.fixture
 def workplace(tmp_path: Path, tiny_folder: Path, sentences: list[str], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files the README names, where the tiny model is called as those that ship and every training is short."""
+    """A folder with the files the README names, where a tiny model stands for those that ship and training is short."""
     models = tmp_path / "models"
     models.mkdir()
     for name in ("mini", "mini-sentence"):
