@@ -98,7 +98,8 @@ class Step:
         hard: hard negatives (n, k, d), or None.
         extra: generated or remembered negatives (m, d), or None.
         states: token states, where an objective asks for them.
-        targets: for each column, what the vectors of its rows are compared with (n, k), where an objective does so.
+        targets: what anchors and positives are compared with (n, k) each, where an objective does so; one where both
+            are views of one column.
     """
 
     batch: Batch

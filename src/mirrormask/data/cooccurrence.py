@@ -83,20 +83,12 @@ def positive_information(counts: NDArray[np.float32]) -> NDArray[np.float32]:
     return counts
 
 
-def leading_directions(matrix: Tensor, dimensions: int, seed: int) -> Tensor:
-    """Return the left singular vectors (m, dimensions) of the largest singular values, by subspace iteration.
-
-    Halko, Martinsson and Tropp 2011, "Finding structure with randomness", Algorithm 4.4.
-    """
-    chance = torch.Generator().manual_seed(seed)
-    columns = min(dimensions + _MORE, *matrix.shape)
-    start = torch.randn(matrix.shape[1], columns, generator=chance)
-    basis = torch.linalg.qr(matrix @ start.to(matrix.device))[0]
-    for _ in range(_ROUNDS):
-        basis = torch.linalg.qr(matrix.T @ basis)[0]
-        basis = torch.linalg.qr(matrix @ basis)[0]
-    inside = torch.linalg.svd(basis.T @ matrix, full_matrices=False)[0]
-    return (basis @ inside)[:, :dimensions]
+def leading_directions(matrix: Tensor, dimensions: int) -> Tensor:
+    """Return the left singular vectors (m, dimensions) of the largest singular values, the same at every call."""
+    with torch.random.fork_rng([matrix.device] if matrix.device.type == "cuda" else []):
+        torch.manual_seed(0)
+        found: Tensor = torch.svd_lowrank(matrix, q=min(dimensions + _MORE, *matrix.shape), niter=_ROUNDS)[0]
+    return found[:, :dimensions]
 
 
 def cooccurrence_vectors(
@@ -105,7 +97,6 @@ def cooccurrence_vectors(
     *,
     dimensions: int,
     window: int,
-    seed: int = 0,
     device: torch.device | str = "cpu",
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return a vector of length one for every id (zero where it never occurs) and how often each occurs.
@@ -115,7 +106,6 @@ def cooccurrence_vectors(
         vocabulary: number of ids.
         dimensions: of a vector.
         window: tokens at most this far apart count as neighbours.
-        seed: of the factorization.
         device: where the factorization is done.
     """
     frequency = np.zeros(vocabulary, dtype=np.int64)
@@ -128,7 +118,7 @@ def cooccurrence_vectors(
     found = np.zeros((vocabulary, dimensions), dtype=np.float32)
     if len(known):
         table = torch.from_numpy(positive_information(count_pairs(rows, place, window))).to(device)
-        directions = leading_directions(table, dimensions, seed)
+        directions = leading_directions(table, dimensions)
         lengths = directions.norm(dim=1, keepdim=True).clamp(min=1e-6)
         found[known, : directions.shape[1]] = (directions / lengths).cpu().numpy()
     return found, frequency

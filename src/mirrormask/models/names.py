@@ -10,9 +10,6 @@ from mirrormask.core.errors import ModelError, did_you_mean
 DEFAULT_MODEL = "mini"
 """The masked LM that commands start from when none is named."""
 
-SENTENCE_MODEL = "mini-sentence"
-"""The encoder of `encode` and `similarity` when none is named: `mini`, trained on plain text."""
-
 SHIPPED = Path(__file__).parent / "default"
 
 

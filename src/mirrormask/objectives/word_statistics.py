@@ -54,7 +54,7 @@ class WordStatistics(Objective):
     """Rank sentences as the co-occurrence statistics of their words do.
 
     Args:
-        temperature: of both rankings.
+        temperature: of both rankings; of 0.05, 0.1 and 0.2 the default is best on STS-B dev.
         dimensions: of the words' vectors.
         window: tokens at most this far apart count as neighbours.
         rarity: the `a` of a word's weight a / (a + p), p its share of all tokens.
@@ -72,9 +72,14 @@ class WordStatistics(Objective):
     in_batch = True
     needs_target = True
 
+    words: Tensor
+    weights: Tensor
+    mean: Tensor
+    shared: Tensor
+
     def __init__(
         self,
-        temperature: float = 0.05,
+        temperature: float = 0.1,
         dimensions: int = 384,
         window: int = 5,
         rarity: float = 5e-4,
@@ -88,8 +93,6 @@ class WordStatistics(Objective):
         self.rarity = above("rarity", rarity, 0, of="word-statistics")
         self.common = at_least("common", common, 0, of="word-statistics")
         self.texts = at_least("texts", texts, 1, of="word-statistics")
-        self.words: Tensor
-        self.mean: Tensor
         for name in ("words", "weights", "mean", "shared"):
             self.register_buffer(name, torch.zeros(0))
 
@@ -131,5 +134,5 @@ class WordStatistics(Objective):
         """Return the loss of one step; hard and extra negatives have no part in it."""
         if not step.targets:
             raise MirrormaskError("The objective word-statistics needs the targets of the step's sentences.")
-        targets = torch.cat([step.targets[0], step.targets[-1 if len(step.targets) == 1 else 1]])
-        return ranking_loss(torch.cat([step.anchor, step.positive]), targets, temperature=self.temperature)
+        both = (step.targets * 2)[:2]  # one column is seen twice
+        return ranking_loss(torch.cat([step.anchor, step.positive]), torch.cat(both), temperature=self.temperature)

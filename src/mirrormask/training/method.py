@@ -312,5 +312,5 @@ class Method(nn.Module):
         targets: tuple[Tensor, ...] = ()
         if self.objective.needs_target:
             with torch.no_grad():
-                targets = tuple(gather_rows(self.objective.target(column)) for column in batch.columns)
+                targets = tuple(gather_rows(self.objective.target(column)) for column in batch.columns[:2])
         return Step(joint, anchor, positive, hard=torch.stack(hard, dim=1) if hard else None, targets=targets)
