@@ -24,7 +24,7 @@ def peer(encoder: Any, tasks: list[str]) -> dict[str, float]:
     from scipy.stats import spearmanr
     from sentence_transformers.util import pairwise_cos_sim
 
-    from mirrormask.data.sts import load_sts
+    from mirrormask.data.tasks.sts_tasks import load_sts
 
     scores = {}
     for name in tasks:
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="turns of each")
     asked = parser.parse_args()
 
-    from mirrormask.data.sts import load_sts
+    from mirrormask.data.tasks.sts_tasks import load_sts
     from mirrormask.models.encoder import load
     from mirrormask.models.precision import best_precision
 

@@ -21,13 +21,13 @@ from torch import Tensor
 
 from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.framing import frame_of
-from mirrormask.data.corpus import build_corpus
-from mirrormask.data.tokens import LazyTokens
-from mirrormask.data.vocabulary import word_starts
-from mirrormask.experiments.catalogue import registries
+from mirrormask.data.text.corpus import build_corpus
+from mirrormask.data.text.tokens import LazyTokens
+from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.methods.composition import composition
 from mirrormask.models.encoder import build_encoder
 from mirrormask.models.precision import best_precision
+from mirrormask.runs.catalogue import registries
 from mirrormask.training.compiling import WIDTHS, compile_encoder
 from mirrormask.training.method import Method
 from mirrormask.training.optimizer import adamw

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mirrormask.experiments.probing_results import ALL, Sizes, run_all, write_page
+from probing_runs import ALL, Sizes, run_all, write_page
 
 SMALL = Sizes(dev=12, sentences=12, documents=3, lines=12, judgements=60, treebank=60, seeds=2)
 TASKS = ("dependency", "constituency", "discourse", "segmentation", "aspect")

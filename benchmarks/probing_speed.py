@@ -27,7 +27,7 @@ import torch
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError
-from mirrormask.data.conllu import read_conllu
+from mirrormask.data.tasks.conllu import read_conllu
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.precision import best_precision
 from mirrormask.probing.dependency import DependencyParser

@@ -38,14 +38,14 @@ def write_corpus(path: Path, lines: int, seed: int = 0) -> None:
 
 
 def prepare(corpus: Path, folder: Path) -> None:
-    from mirrormask.data.corpus import build_corpus
+    from mirrormask.data.text.corpus import build_corpus
 
     build_corpus(corpus, folder / "corpus")
 
 
 def train(corpus: Path, folder: Path, model: str) -> None:
-    from mirrormask.experiments.recipe import build_recipe
-    from mirrormask.experiments.runner import run_recipe
+    from mirrormask.runs.recipe import build_recipe
+    from mirrormask.runs.runner import run_recipe
 
     tables = {
         "model": {"name": model},

@@ -21,11 +21,11 @@ from typing import Any
 
 import torch
 
-from mirrormask.data.corpus import build_corpus
-from mirrormask.experiments.recipe import build_recipe
-from mirrormask.experiments.runner import Reporter, run_recipe
+from mirrormask.data.text.corpus import build_corpus
 from mirrormask.models.encoder import build_encoder
 from mirrormask.models.precision import best_precision
+from mirrormask.runs.recipe import build_recipe
+from mirrormask.runs.runner import Reporter, run_recipe
 
 
 class Clock(Reporter):
@@ -62,7 +62,7 @@ def ours(model: str, texts: list[str], batch: int, length: int, steps: int, warm
     )
     clock = Clock(warm)
     with tempfile.TemporaryDirectory() as folder:
-        import mirrormask.experiments.runner as runner
+        import mirrormask.runs.runner as runner
         from mirrormask.evaluation.selection import Selection
 
         kept = runner.choose_selection

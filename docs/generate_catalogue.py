@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mirrormask.core.registry import Part
-from mirrormask.experiments.catalogue import catalogue
+from mirrormask.runs.catalogue import catalogue
 
 PAGE = Path(__file__).with_name("catalogue.md")
 

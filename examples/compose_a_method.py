@@ -16,10 +16,10 @@ import mirrormask
 from mirrormask.core.batch import Step
 from mirrormask.core.framing import frame_of
 from mirrormask.data.batching import Batches
-from mirrormask.data.corpus import build_corpus
 from mirrormask.data.pairs.self_pair import SelfPair
-from mirrormask.data.tokens import LazyTokens
-from mirrormask.data.vocabulary import word_starts
+from mirrormask.data.text.corpus import build_corpus
+from mirrormask.data.text.tokens import LazyTokens
+from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.objectives import Objective
 from mirrormask.objectives.info_nce import InfoNCE
 from mirrormask.training.loop import fit

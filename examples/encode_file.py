@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mirrormask.experiments.encoding import encode_file
+from mirrormask.runs.encode import encode_file
 
 LINES = """\
 The bakery sells rye bread.

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mirrormask.core.errors import MirrormaskError
     from mirrormask.evaluation.evaluate import evaluate
-    from mirrormask.experiments.train import train
     from mirrormask.models.encoder import build_encoder, load, save_encoder
     from mirrormask.models.masked_lm import MaskedLM
+    from mirrormask.runs.train import train
 
 __version__ = "0.1.0"
 
@@ -30,7 +30,7 @@ _WHERE = {
     "evaluate": "mirrormask.evaluation.evaluate",
     "load": "mirrormask.models.encoder",
     "save_encoder": "mirrormask.models.encoder",
-    "train": "mirrormask.experiments.train",
+    "train": "mirrormask.runs.train",
 }
 
 

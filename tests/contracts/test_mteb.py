@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mirrormask.core.similarity import paired_cosine
-from mirrormask.data.sts import StsTask
-from mirrormask.evaluation.scores import spearman
+from mirrormask.data.tasks.sts_tasks import StsTask
+from mirrormask.evaluation.statistics.correlation import spearman
 from mirrormask.evaluation.sts import sts_spearman
 from mirrormask.models.bulk import encode_texts
 from mirrormask.models.encoder import load, save_encoder

@@ -18,12 +18,12 @@ from mirrormask.core.batch import Batch, Step, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
 from mirrormask.core.registry import Part, configuration
-from mirrormask.data.corpus import build_corpus
-from mirrormask.data.tokens import build_tokens
-from mirrormask.data.vocabulary import word_starts
-from mirrormask.experiments.catalogue import catalogue, registries
+from mirrormask.data.text.corpus import build_corpus
+from mirrormask.data.text.tokens import build_tokens
+from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.models.bulk import tokenize
 from mirrormask.objectives.contrastive_tension import ContrastiveTension
+from mirrormask.runs.catalogue import catalogue, registries
 from mirrormask.training.forward import encode
 from mirrormask.training.method import Composition, Method
 from mirrormask.views import View, Vocabulary

@@ -11,11 +11,11 @@ import pytest
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
-from mirrormask.experiments.catalogue import registries
-from mirrormask.experiments.recipe import build_recipe
-from mirrormask.experiments.runner import RunResult, run_recipe
 from mirrormask.models.encoder import load
 from mirrormask.models.masked_lm import MaskedLM
+from mirrormask.runs.catalogue import registries
+from mirrormask.runs.recipe import build_recipe
+from mirrormask.runs.runner import RunResult, run_recipe
 
 METHODS = registries()["method"].names()
 POOLINGS = registries()["pooling"].names()

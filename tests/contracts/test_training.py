@@ -13,13 +13,13 @@ from torch import Tensor, nn
 
 from mirrormask.core.batch import Batch
 from mirrormask.core.framing import frame_of
-from mirrormask.data.corpus import build_corpus
-from mirrormask.data.tokens import LazyTokens
-from mirrormask.data.vocabulary import word_starts
-from mirrormask.experiments.catalogue import registries
+from mirrormask.data.text.corpus import build_corpus
+from mirrormask.data.text.tokens import LazyTokens
+from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.methods.composition import composition
 from mirrormask.models.bulk import tokenize
 from mirrormask.objectives import objectives
+from mirrormask.runs.catalogue import registries
 from mirrormask.training import forward
 from mirrormask.training.checkpoint import weights_of
 from mirrormask.training.loop import Reporter, fit

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mirrormask.data import sources
-from mirrormask.data.sts import STS_TASKS
+from mirrormask.data.tasks.sts_tasks import STS_TASKS
+from mirrormask.data.text import sources
 
 WORDS = ("river", "stone", "cloud", "garden", "letter", "window", "morning", "forest", "silver", "winter")
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.sources import DatasetMissing
+from mirrormask.data.text.sources import DatasetMissing
 from mirrormask.evaluation.evaluate import evaluate
 
 Write = Callable[[str, list[dict[str, Any]]], None]

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirrormask.evaluation.bootstrap import Estimate
-from mirrormask.evaluation.drawing import svg
 from mirrormask.evaluation.figures import bars, plane, similarity_density, spectrum
 from mirrormask.evaluation.geometry import Geometry, measure_geometry
+from mirrormask.evaluation.statistics.bootstrap import Estimate
+from mirrormask.reporting.drawing import svg
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from sentence_transformers.util import pairwise_cos_sim
 
-from mirrormask.data.sources import DatasetMissing, dataset_roots
-from mirrormask.data.sts import StsTask, load_sts
+from mirrormask.data.tasks.sts_tasks import StsTask, load_sts
+from mirrormask.data.text.sources import DatasetMissing, dataset_roots
 from mirrormask.evaluation.sts import evaluate_sts, score_tasks, sentences, sts_spearman
 from mirrormask.evaluation.vectors import TextVectors
 from mirrormask.models.encoder import load

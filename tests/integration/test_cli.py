@@ -185,7 +185,7 @@ def test_similarity(cli: Cli, trained: Path) -> None:
 
 
 def test_list_shows_every_part_with_its_paper(cli: Cli) -> None:
-    from mirrormask.experiments.catalogue import catalogue
+    from mirrormask.runs.catalogue import catalogue
 
     found = cli("list", "--json").json
     every = catalogue()

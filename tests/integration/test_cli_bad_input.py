@@ -388,7 +388,7 @@ def assert_refused_130(ran: Any, *parts: str) -> None:
 def test_ctrl_c_outside_training(cli: Cli, corpus_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import signal
 
-    from mirrormask.experiments import encoding
+    from mirrormask.runs import encode as encoding
 
     monkeypatch.setattr(encoding, "_texts", lambda *_: signal.raise_signal(signal.SIGINT))
     before = signal.getsignal(signal.SIGINT)

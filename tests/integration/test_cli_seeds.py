@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mirrormask.data import sources
+from mirrormask.data.text import sources
 from mirrormask.training.loop import Interrupted
 
 Cli = Callable[..., Any]
@@ -121,7 +121,7 @@ def test_an_interrupted_grid_says_how_to_go_on(cli: Cli, recipes: Path, monkeypa
     def stop(*_: Any, **__: Any) -> Any:
         raise Interrupted("Stopped after 1 of 2 steps.")
 
-    monkeypatch.setattr("mirrormask.experiments.grid.run_grid", stop)
+    monkeypatch.setattr("mirrormask.study.grid.run_grid", stop)
     ran = cli("run", recipes / "plain.toml", "--seeds", "1,2", "--out", recipes / "runs")
     assert ran.code == 130
     assert "0 of 2 runs are done; the same command goes on." in " ".join(ran.err.split())

@@ -12,8 +12,8 @@ from types import ModuleType
 
 import pytest
 
-from mirrormask.experiments.recipe import TABLES
 from mirrormask.methods import methods
+from mirrormask.runs.recipe import TABLES
 from mirrormask.training.settings import Settings
 from mirrormask.views import views
 

@@ -6,11 +6,11 @@ from typing import Any, cast
 import pytest
 
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.experiments.recipe import build_recipe, read_recipe
 from mirrormask.methods import methods
 from mirrormask.methods.composition import composition
 from mirrormask.objectives import WeightedSum
 from mirrormask.objectives.info_nce import InfoNCE
+from mirrormask.runs.recipe import build_recipe, read_recipe
 from mirrormask.stabilizers.plain import Plain
 from mirrormask.views import Chain
 from mirrormask.views.dropout import Dropout

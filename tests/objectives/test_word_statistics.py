@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mirrormask.core.batch import Batch, Step, Tokens
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.tokens import Tokenized
+from mirrormask.data.text.tokens import Tokenized
 from mirrormask.objectives.info_nce import InfoNCE
 from mirrormask.objectives.word_statistics import WordStatistics, ranking_loss
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from mirrormask.core.errors import DataError, MirrormaskError
-from mirrormask.experiments.pretrain import pretrain
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.pretraining.centering import mean_vector, move_origin
 from mirrormask.pretraining.plan import Plan
+from mirrormask.runs.pretrain import pretrain
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from mirrormask.core.batch import Frame
 from mirrormask.core.errors import DataError
-from mirrormask.data.corpus import build_corpus
+from mirrormask.data.text.corpus import build_corpus
 from mirrormask.pretraining.packing import PackedRows, open_packed, pack
 
 FRAME = Frame(np.array([1_000]), np.array([1_001]))

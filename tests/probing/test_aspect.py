@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.absa import AspectExample
+from mirrormask.data.tasks.absa import AspectExample
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.probing.aspect import AspectSet, AspectSettings, macro_f1, probe_aspect
 from mirrormask.probing.decoders import right_chain

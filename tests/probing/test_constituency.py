@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.brackets import Tree, read_brackets, tree_of, without_punctuation
+from mirrormask.data.tasks.brackets import Tree, read_brackets, tree_of, without_punctuation
 from mirrormask.probing.constituency import ConstituencyParser, probe_constituency
 
 

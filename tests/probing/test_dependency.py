@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.conll import read_dependencies
-from mirrormask.data.dependencies import ROOT, DependencySentence, Word
-from mirrormask.data.scidtb import UNANNOTATED, Discourse, read_scidtb
+from mirrormask.data.tasks.conll import read_dependencies
+from mirrormask.data.tasks.dependencies import ROOT, DependencySentence, Word
+from mirrormask.data.tasks.scidtb import UNANNOTATED, Discourse, read_scidtb
 from mirrormask.probing.decoders import eisner, random_projective_tree
 from mirrormask.probing.dependency import SUBSETS, DependencyParser, probe_dependency
 from mirrormask.probing.discourse import NOWHERE, parse_discourse, probe_discourse

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.sighan import read_segmented
+from mirrormask.data.tasks.sighan import read_segmented
 from mirrormask.probing.segmentation import (
     RULES,
     Segmenter,

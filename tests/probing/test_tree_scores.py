@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mirrormask.data.dependencies import ROOT
+from mirrormask.data.tasks.dependencies import ROOT
 from mirrormask.probing.boundary_scores import WordCounts
 from mirrormask.probing.decoders import mart, random_branching, random_tree, right_chain
 from mirrormask.probing.span_scores import SpanCounts

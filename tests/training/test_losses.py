@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mirrormask.core.framing import frame_of
-from mirrormask.data.vocabulary import word_starts
+from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.methods import methods
 from mirrormask.models.bulk import tokenize
 from mirrormask.training.losses import Losses

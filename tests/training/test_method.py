@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
-from mirrormask.data.vocabulary import word_starts
-from mirrormask.experiments.recipe import build_recipe
-from mirrormask.experiments.runner import run_recipe
+from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.methods.composition import composition
 from mirrormask.objectives.info_nce import info_nce
+from mirrormask.runs.recipe import build_recipe
+from mirrormask.runs.runner import run_recipe
 from mirrormask.training import compiling, forward
 from mirrormask.training.compiling import compile_encoder, restore
 from mirrormask.training.method import Method

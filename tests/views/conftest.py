@@ -10,7 +10,7 @@ from torch import nn
 
 from mirrormask.core.batch import Batch
 from mirrormask.core.framing import frame_of
-from mirrormask.data.vocabulary import word_starts
+from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.methods.composition import composition
 from mirrormask.models.bulk import tokenize
 from mirrormask.training.method import Method

@@ -30,10 +30,11 @@ def compare(
     """
     from mirrormask.core.errors import at_least, one_of
     from mirrormask.core.storage import check_writable
-    from mirrormask.experiments.compare import compare_rows
-    from mirrormask.experiments.compare_drawing import draw_comparison
-    from mirrormask.experiments.compare_tables import FORMATS, comparison_table, latex, markdown
-    from mirrormask.experiments.rows import find_rows
+    from mirrormask.reporting.tables import FORMATS, latex, markdown
+    from mirrormask.study.compare import compare_rows
+    from mirrormask.study.rows import find_rows
+    from mirrormask.study.seed_figures import draw_comparison
+    from mirrormask.study.seed_tables import comparison_table
 
     output = Output(as_json=as_json, quiet=quiet)
     one_of("format", form, FORMATS, of="a comparison")

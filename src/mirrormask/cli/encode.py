@@ -27,7 +27,7 @@ def encode(
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from mirrormask.experiments.encoding import encode_file
+    from mirrormask.runs.encode import encode_file
 
     output = Output(as_json=as_json, quiet=quiet)
     columns = (SpinnerColumn(), TextColumn("encoding"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -13,7 +13,7 @@ def list_parts(
     quiet: bool = Quiet,
 ) -> None:
     """List the registered parts with their parameters and papers."""
-    from mirrormask.experiments.catalogue import catalogue
+    from mirrormask.runs.catalogue import catalogue
 
     output = Output(as_json=as_json, quiet=quiet)
     found = catalogue(kind)

@@ -96,8 +96,8 @@ def pretrain(
     """
     from mirrormask.cli.progress import reporter_for
     from mirrormask.cli.running import resume_command
-    from mirrormask.experiments.pretrain import pretrain as start
     from mirrormask.pretraining.plan import Plan
+    from mirrormask.runs.pretrain import pretrain as start
     from mirrormask.training.gather import world
     from mirrormask.training.loop import Interrupted
 

@@ -80,8 +80,8 @@ def probe(
         _sentence(output, what, model, out, layer, measure, decoder, normalization, units, precision)
         return
 
-    from mirrormask.experiments.probe_files import FileProbe
     from mirrormask.probing.segmentation import Segmenter
+    from mirrormask.probing.whole_files import FileProbe
 
     if what != "segment":
         _refuse(options, ["--rule", "--value"], "segment, not to a task of trees")
@@ -129,9 +129,10 @@ def _sentence(
     units: str,
     precision: str,
 ) -> None:
-    from mirrormask.experiments.probe import check_picture, probe_sentence
     from mirrormask.probing.dependency import DependencyParser
     from mirrormask.probing.impact import Impact
+    from mirrormask.probing.pictures import check_picture, save_picture
+    from mirrormask.probing.sentence import probe_sentence
 
     if out is not None:
         check_picture(out)
@@ -144,7 +145,7 @@ def _sentence(
         precision=precision,
     )
     if out is not None:
-        found.save(out)
+        save_picture(found, out)
 
     def show() -> None:
         from mirrormask.cli.probe_terminal import print_probed
@@ -159,7 +160,7 @@ def _sentence(
 def _file(output: Output, task: str, file: Path, how: Any) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from mirrormask.experiments.probe_files import probe_file
+    from mirrormask.probing.whole_files import probe_file
 
     columns = (TextColumn("masking"), BarColumn(), MofNCompleteColumn(), TextColumn("left"), TimeRemainingColumn())
     bar = Progress(*columns, console=output.err, disable=output.quiet, transient=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mirrormask.cli.output import Output
 
 if TYPE_CHECKING:
-    from mirrormask.experiments.probe import Probed
+    from mirrormask.probing.probed import Probed
 
 _SHADES = " ░▒▓█"
 _COLORS = ("grey50", "steel_blue", "dodger_blue2", "blue1", "blue1")

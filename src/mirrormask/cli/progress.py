@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from mirrormask.cli.output import Output
 
 if TYPE_CHECKING:
-    from mirrormask.experiments.runner import Reporter
+    from mirrormask.runs.runner import Reporter
 
 
 def reporter_for(output: Output) -> Reporter:
     """Return a reporter that shows a run on the terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from mirrormask.experiments.runner import Reporter, Score
     from mirrormask.models.precision import Precision
+    from mirrormask.runs.runner import Reporter, Score
 
     class Terminal(Reporter):
         def __init__(self) -> None:

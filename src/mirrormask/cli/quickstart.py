@@ -28,8 +28,8 @@ def quickstart(
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from mirrormask.experiments.quickstart import quickstart as start
-    from mirrormask.experiments.quickstart import shown
+    from mirrormask.runs.quickstart import quickstart as start
+    from mirrormask.runs.quickstart import shown
     from mirrormask.training.loop import Interrupted
 
     output = Output(as_json=as_json, quiet=quiet)

@@ -11,7 +11,7 @@ import typer
 from mirrormask.cli.output import Json, Output, Quiet
 
 if TYPE_CHECKING:
-    from mirrormask.experiments.grid import Outcome
+    from mirrormask.study.grid import Outcome
 
 
 def run(
@@ -41,7 +41,7 @@ def run(
     [bold]mirrormask compare runs/study[/bold]
     """
     from mirrormask.cli.running import perform
-    from mirrormask.experiments.recipe import read_recipe
+    from mirrormask.runs.recipe import read_recipe
 
     output = Output(as_json=as_json, quiet=quiet)
     files = [each for each in what if "=" not in each or Path(each).is_file()]
@@ -67,8 +67,8 @@ def _over_seeds(
     from mirrormask.cli.progress import reporter_for
     from mirrormask.core.errors import MirrormaskError
     from mirrormask.core.storage import check_writable
-    from mirrormask.experiments.grid import own_seed, plan_runs, run_grid
-    from mirrormask.experiments.recipe import read_recipe
+    from mirrormask.runs.recipe import read_recipe
+    from mirrormask.study.grid import own_seed, plan_runs, run_grid
     from mirrormask.training.loop import Interrupted
 
     if not files:

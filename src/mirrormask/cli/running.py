@@ -8,12 +8,12 @@ from pathlib import Path
 
 from mirrormask.cli.output import Output
 from mirrormask.cli.progress import reporter_for
-from mirrormask.experiments.recipe import Recipe
+from mirrormask.runs.recipe import Recipe
 
 
 def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
     """Run the recipe and print its result."""
-    from mirrormask.experiments.runner import run_recipe
+    from mirrormask.runs.runner import run_recipe
     from mirrormask.training.gather import world
     from mirrormask.training.loop import Interrupted
 
@@ -23,7 +23,7 @@ def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
     except Interrupted as stop:
         raise Interrupted(f"{stop} Go on with: {resume_command()}") from None
     if recipe.evaluation.tasks and world()[0] == 0:
-        from mirrormask.experiments.grid import score_run
+        from mirrormask.study.grid import score_run
 
         done.record["scores"] = score_run(done, recipe, out.name)["tasks"]
     result = done.record["result"]

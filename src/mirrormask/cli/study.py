@@ -25,8 +25,8 @@ def study(
     """
     from mirrormask.core.errors import at_least
     from mirrormask.core.storage import check_writable
-    from mirrormask.experiments.study import gather, read_study
-    from mirrormask.experiments.study_page import write_study
+    from mirrormask.study.description import gather, read_study
+    from mirrormask.study.study_page import write_study
 
     output = Output(as_json=as_json, quiet=quiet)
     at_least("resamples", resamples, 0, of="a study")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mirrormask.cli.output import Output
 
 if TYPE_CHECKING:
-    from mirrormask.evaluation.report import Table
+    from mirrormask.reporting.tables import Table
 
 
 def print_table(output: Output, table: Table) -> None:

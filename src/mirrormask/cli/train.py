@@ -95,7 +95,7 @@ def train(
     [bold]mirrormask evaluate mini reviews-encoder --data my-pairs.csv[/bold]
     """
     from mirrormask.cli.running import perform
-    from mirrormask.experiments.recipe import apply_overrides, build_recipe
+    from mirrormask.runs.recipe import apply_overrides, build_recipe
 
     training: dict[str, Any] = {
         "steps": steps,

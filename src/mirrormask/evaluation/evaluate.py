@@ -10,19 +10,19 @@ from typing import Any
 
 from mirrormask import __version__
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.sources import DatasetMissing
-from mirrormask.data.sts import STS_SUITE, StsTask
-from mirrormask.evaluation.bootstrap import RESAMPLES
+from mirrormask.data.tasks.sts_tasks import STS_SUITE, StsTask
+from mirrormask.data.text.sources import DatasetMissing
+from mirrormask.evaluation.geometry import GeometryReport, measure_shape, pairs_for_shape
 from mirrormask.evaluation.model_names import model_names
-from mirrormask.evaluation.own import OwnReport, score_own
-from mirrormask.evaluation.own_file import read_own
-from mirrormask.evaluation.own_task import OwnTask
-from mirrormask.evaluation.report import Table, save
-from mirrormask.evaluation.shape import GeometryReport, measure_shape, pairs_for_shape
+from mirrormask.evaluation.own.reading import read_own
+from mirrormask.evaluation.own.report import OwnReport, score_own
+from mirrormask.evaluation.own.task import OwnTask
+from mirrormask.evaluation.statistics.bootstrap import RESAMPLES
 from mirrormask.evaluation.sts import StsReport, load_tasks, score_tasks, sentences
-from mirrormask.evaluation.tables import geometry_table, own_table, sts_tables
+from mirrormask.evaluation.summary import geometry_table, own_table, sts_tables, verdicts
 from mirrormask.evaluation.vectors import Progress, TextVectors
-from mirrormask.evaluation.verdict import verdicts
+from mirrormask.reporting.page import save
+from mirrormask.reporting.tables import Table
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class EvaluationReport:
 
     def html(self) -> str:
         """Return a page with verdict, tables and figures that needs nothing but itself."""
-        from mirrormask.evaluation.page import evaluation_page
+        from mirrormask.evaluation.report import evaluation_page
 
         return evaluation_page(self.models, self.verdict(), self.sts, self.own, self.geometry, self.resamples)
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.evaluation.bootstrap import Estimate
-from mirrormask.evaluation.drawing import FAINT, RAMP, blank, color, short, style
 from mirrormask.evaluation.geometry import Geometry
-from mirrormask.evaluation.scores import spearman
+from mirrormask.evaluation.statistics.bootstrap import Estimate
+from mirrormask.evaluation.statistics.correlation import spearman
+from mirrormask.reporting.drawing import FAINT, RAMP, blank, color, short, style
 
 BINS = 5
 """Gold scores are cut into five equal parts of their scale, as in figure 3 of the SimCSE paper."""

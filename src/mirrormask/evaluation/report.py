@@ -1,137 +1,128 @@
-"""One-file HTML reports: sections of text, tables and figures, for the screen and for paper, light and dark.
-
-A page asks nothing of the network, and every word that comes from outside is escaped.
-"""
+"""The page of an evaluation: verdict, tables, figures, and a sentence on how to read each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
-from pathlib import Path
+from datetime import date
 
-from mirrormask import __version__
-from mirrormask.core.storage import atomic_file
-from mirrormask.evaluation.page_style import STYLE
+from mirrormask.evaluation.figures import bars, plane, similarity_density, spectrum
+from mirrormask.evaluation.geometry import GeometryReport
+from mirrormask.evaluation.own.report import OwnReport
+from mirrormask.evaluation.statistics.comparison import METRICS
+from mirrormask.evaluation.sts import StsReport
+from mirrormask.evaluation.summary import HEADLINE, geometry_table, own_table, sts_tables
+from mirrormask.reporting.drawing import svg
+from mirrormask.reporting.page import Picture, Section, render
 
-
-@dataclass(frozen=True)
-class Table:
-    """A table of texts, the first column left-aligned and the others right-aligned, as figures are.
-
-    Args:
-        title: what the rows say.
-        columns: the header.
-        rows: one text per column each.
-        emphasized: rows to set in bold, such as an average.
-        note: a line below it.
-        texts: further columns that hold words and are left-aligned.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    emphasized: tuple[int, ...] = ()
-    note: str = ""
-    texts: tuple[int, ...] = ()
+_STARS = "An asterisk marks a difference that chance does not explain (p < 0.05)."
+_MEANING = {
+    "pairs": "Correlation of the cosines with the gold scores: 100 would be the same order.",
+    "retrieval": (
+        "Each query is compared with all documents. Recall@k is the share of its documents among the first k, MRR@10 "
+        "rewards a first hit near the top, nDCG@10 all hits near the top."
+    ),
+    "labels": (
+        "Each text is classified without itself: by a logistic regression trained on the other folds, and by its five "
+        "nearest neighbors. Macro-F1 counts every class alike, however rare."
+    ),
+}
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A figure as inline SVG.
-
-    Args:
-        svg: from `drawing.svg`; trusted, it is not escaped.
-        alt: what is to be seen, for those who cannot see it.
-    """
-
-    svg: bytes
-    alt: str
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a report.
-
-    Args:
-        title: its heading.
-        text: paragraphs, such as a sentence on how to read the figure.
-        tables: tables below the text.
-        figures: figures below the tables.
-    """
-
-    title: str
-    text: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
-    figures: tuple[Picture, ...] = ()
+def evaluation_page(
+    models: Sequence[str],
+    verdict: Sequence[str],
+    sts: StsReport | None,
+    own: OwnReport | None,
+    geometry: GeometryReport | None,
+    resamples: int,
+) -> str:
+    """Return the whole page of an evaluation."""
+    sections: list[Section] = []
+    if own is not None:
+        sections.append(own_section(own))
+    if sts is not None:
+        sections += sts_sections(sts)
+    if geometry is not None:
+        sections += geometry_sections(geometry)
+    sections.append(_method(models, resamples))
+    title = " and ".join(models) if len(models) < 3 else ", ".join(models)
+    return render(f"Evaluation of {title}", sections, verdict=verdict, subtitle=date.today().isoformat())
 
 
-def render(title: str, sections: Sequence[Section], *, verdict: Sequence[str] = (), subtitle: str = "") -> str:
-    """Return a whole page.
+def own_section(report: OwnReport) -> Section:
+    """Return the user's own data: what is measured, the table, and bars with intervals."""
+    found = report.comparison
+    scores = {
+        METRICS[metric]: [found.score(metric, model) for model in range(len(found.models))] for metric in found.metrics
+    }
+    drawn = bars(found.models, scores, title=f"Scores on {report.name}", emphasized=[METRICS[report.task.primary]])
+    text = (_MEANING[report.task.kind], *((_STARS,) if len(found.models) > 1 else ()))
+    picture = Picture(svg(drawn), f"Bars of every score on {report.name}, with confidence intervals")
+    return Section(f"Your data: {report.name}", text, (own_table(report),), (picture,))
 
-    Args:
-        title: of the page.
-        sections: in order.
-        verdict: sentences that stand on top, the answer the reader came for.
-        subtitle: a line under the title, such as what was measured and when.
 
-    Example:
-        >>> page = render("A & B", [Section("Scores", ("Higher is better.",))], verdict=["B is better."])
-        >>> "<h1>A &amp; B</h1>" in page and "<h2>Scores</h2>" in page
-        True
-    """
-    answer = "".join(f"<p>{escape(sentence)}</p>" for sentence in verdict)
-    head = f"<h1>{escape(title)}</h1>" + (f'<p class="subtitle">{escape(subtitle)}</p>' if subtitle else "")
-    parts = [f"<header>{head}</header>"]
-    if answer:
-        parts.append(f'<div class="verdict" role="note">{answer}</div>')
-    parts += [_section(section) for section in sections]
-    parts.append(f"<footer>mirrormask {escape(__version__)}</footer>")
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(parts)
-        + "\n</main>\n</body>\n</html>\n"
+def sts_sections(report: StsReport) -> list[Section]:
+    """Return the STS benchmarks: the headline table with bars, then every aggregation."""
+    named = {**{one.title: one.comparison for one in report.tasks.values()}, "average": report.average}
+    scores = {
+        title: [found.score(HEADLINE, model) for model in range(len(report.models))] for title, found in named.items()
+    }
+    text = (
+        "Spearman's correlation says how well the cosines of sentence pairs follow the order people gave them; 100 "
+        "would be the same order.",
+        *((_STARS,) if len(report.models) > 1 else ()),
     )
-
-
-def save(path: Path | str, page: str) -> None:
-    """Write a page so that the file is either whole or as it was before."""
-    with atomic_file(path) as stream:
-        stream.write(page)
-
-
-def _section(section: Section) -> str:
-    text = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in section.text)
-    tables = "".join(map(_table, section.tables))
-    figures = "".join(map(_figure, section.figures))
-    return f"<section><h2>{escape(section.title)}</h2>{text}{tables}{figures}</section>"
-
-
-def _table(table: Table) -> str:
-    aligned = [
-        "" if column == 0 or column in table.texts else ' class="number"' for column in range(len(table.columns))
+    drawn = bars(report.models, scores, title="Spearman correlation on STS (all)", emphasized=["average"])
+    picture = Picture(svg(drawn), "Bars of the Spearman correlation on every STS task, with confidence intervals")
+    headline, *aggregations = sts_tables(report)
+    reading = (
+        "Papers add up the subsets of a task in three ways: 'all' is one correlation over all pairs together, as most "
+        "since 2021 report it; 'mean' and 'wmean' average the subsets' correlations, plainly or by size. Compare a "
+        "number only with numbers of its own kind.",
+    )
+    return [
+        Section("Semantic textual similarity", text, (headline,), (picture,)),
+        Section("The three ways to add up subsets", reading, tuple(aggregations)),
     ]
-    head = "".join(
-        f'<th scope="col"{how}>{escape(name)}</th>' for how, name in zip(aligned, table.columns, strict=True)
-    )
-    body = []
-    for number, row in enumerate(table.rows):
-        cells = [f'<th scope="row">{escape(row[0])}</th>']
-        cells += [f"<td{how}>{escape(cell)}</td>" for how, cell in zip(aligned[1:], row[1:], strict=True)]
-        start = '<tr class="strong">' if number in table.emphasized else "<tr>"
-        body.append(f"{start}{''.join(cells)}</tr>")
-    note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
-    title = escape(table.title, quote=True)
-    return (  # the caption stands outside, so that it wraps on a narrow screen while the table scrolls
-        f'<p class="caption" aria-hidden="true">{title}</p><div class="table"><table aria-label="{title}">'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>{note}"
-    )
 
 
-def _figure(picture: Picture) -> str:
-    alt = escape(picture.alt, quote=True)
-    drawn = picture.svg.decode("utf-8").replace("<svg", f'<svg role="img" aria-label="{alt}"', 1)
-    return f"<figure>{drawn}</figure>"
+def geometry_sections(report: GeometryReport) -> list[Section]:
+    """Return the shape of the vectors: table, density, plane and spectrum, each with how to read it."""
+    aligned = all(found.alignment is not None for found in report.measured)
+    planes = (
+        (Picture(svg(plane(report.models, report.measured)), "Models by alignment and uniformity"),) if aligned else ()
+    )
+    text = (
+        "Alignment is the mean squared distance of pairs that mean the same, uniformity the log of the mean Gaussian "
+        "potential of all pairs, anisotropy the mean cosine of two different texts. A good encoder is low in all "
+        "three: it keeps what belongs together close and everything else spread out.",
+    )
+    sections = [Section("Geometry", text, (geometry_table(report),), planes)]
+    if report.similarities is not None and report.scores is not None:
+        drawn = similarity_density(report.models, report.similarities, report.scores, report.scale)
+        reading = (
+            f"Pairs of {report.on} in five groups by gold score; each curve is the density of their cosines, the white "
+            "line their median. A good encoder's curves step to the right from bottom to top, with little overlap.",
+        )
+        picture = Picture(svg(drawn), "Density of cosines for five groups of gold scores, per model")
+        sections.append(Section("Cosines by gold score", reading, figures=(picture,)))
+    reading = (
+        "Singular values of the unit vectors, not centered, divided by the largest. A curve that drops at once belongs "
+        "to vectors that share one direction; a flat curve uses many. The effective rank counts how many.",
+    )
+    picture = Picture(svg(spectrum(report.models, report.measured)), "Singular values of each model on a log scale")
+    sections.append(Section("Singular values", reading, figures=(picture,)))
+    return sections
+
+
+def _method(models: Sequence[str], resamples: int) -> Section:
+    text = [
+        f"Intervals are the middle 95 % of {resamples:,} bootstrap resamples of the pairs, queries or texts; they say "
+        "how far a score would move on other data of the same kind, not what another training seed would give."
+    ]
+    if len(models) > 1:
+        text.append(
+            "Differences are taken on the same resamples for both models, and p is two-sided. With many tasks some "
+            "difference will look real by chance: judge by the average."
+        )
+    return Section("How the numbers were made", tuple(text))

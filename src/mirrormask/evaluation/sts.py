@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.seeding import derive
 from mirrormask.core.similarity import paired_cosine
-from mirrormask.data.sources import DatasetMissing
-from mirrormask.data.sts import STS_SUITE, STS_TASKS, StsTask, load_sts
-from mirrormask.evaluation.bootstrap import RESAMPLES
-from mirrormask.evaluation.comparison import METRICS, Comparison, averaged, compare, with_means
-from mirrormask.evaluation.scores import spearman, subset_rows
-from mirrormask.evaluation.statistics import Statistic, on_rows, pearson_of, spearman_of
+from mirrormask.data.tasks.sts_tasks import STS_SUITE, STS_TASKS, StsTask, load_sts
+from mirrormask.data.text.sources import DatasetMissing
+from mirrormask.evaluation.statistics.bootstrap import RESAMPLES
+from mirrormask.evaluation.statistics.comparison import METRICS, Comparison, averaged, compare, with_means
+from mirrormask.evaluation.statistics.correlation import spearman, subset_rows
+from mirrormask.evaluation.statistics.resamples import Statistic, on_rows, pearson_of, spearman_of
 from mirrormask.evaluation.vectors import Progress, TextVectors
 
 Correlate = Callable[[NDArray[np.floating], NDArray[np.floating]], Statistic]

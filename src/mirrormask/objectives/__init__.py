@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from mirrormask.core.batch import Step, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.registry import Registry
-from mirrormask.data.tokens import Tokenized
+from mirrormask.data.text.tokens import Tokenized
 
 
 class Objective(nn.Module):

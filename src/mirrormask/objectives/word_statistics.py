@@ -24,8 +24,8 @@ from mirrormask.core.batch import Step, Tokens
 from mirrormask.core.errors import MirrormaskError, above, at_least
 from mirrormask.core.spread import spread_evenly
 from mirrormask.core.transfer import to_device
-from mirrormask.data.cooccurrence import cooccurrence_vectors
-from mirrormask.data.tokens import Tokenized
+from mirrormask.data.text.cooccurrence import cooccurrence_vectors
+from mirrormask.data.text.tokens import Tokenized
 from mirrormask.objectives import Objective, objectives
 
 _FITTED, _LONGEST = 20_000, 64  # sentences that common directions are fitted on, and how many of their tokens

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mirrormask.data.vocabulary import word_starts
+from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.models.masking import hide
 
 IGNORED = -100

@@ -21,9 +21,9 @@ from mirrormask.core.errors import DataError, at_least
 from mirrormask.core.seeding import derive
 from mirrormask.core.storage import atomic_folder, write_json
 from mirrormask.data.batching import prefetch
-from mirrormask.data.corpus_folder import Corpus
 from mirrormask.data.order import ShuffledOrder
-from mirrormask.data.store import ArrayWriter
+from mirrormask.data.text.corpus_folder import Corpus
+from mirrormask.data.text.store import ArrayWriter
 
 Stream = NDArray[np.integer[Any]]
 Progress = Callable[[int], None]

@@ -12,7 +12,7 @@ from typing import Any
 
 from mirrormask.core.errors import TrainingError
 from mirrormask.core.storage import atomic_folder, read_json, write_json
-from mirrormask.data.corpus import Corpus, build_corpus
+from mirrormask.data.text.corpus import Corpus, build_corpus
 from mirrormask.models.loading import quiet_loading
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.pretraining.packing import open_packed, pack

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mirrormask.core.errors import DataError, ModelError, at_least
-from mirrormask.data.sentences import is_cjk
+from mirrormask.data.text.sentences import is_cjk
 from mirrormask.models.loading import cache_if_offline, quiet_loading
 from mirrormask.models.names import resolve, unreachable
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from mirrormask.core.batch import Batch
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.seeding import derive
-from mirrormask.data.absa import POLARITIES, AspectExample
+from mirrormask.data.tasks.absa import POLARITIES, AspectExample
 from mirrormask.probing.decoders import Heads, left_chain, right_chain
 from mirrormask.probing.frozen_training import padded_states, train_frozen
 from mirrormask.probing.proximity import proximity, text_distances, tree_distances

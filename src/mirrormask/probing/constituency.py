@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import MirrormaskError, one_of
 from mirrormask.core.seeding import generator
-from mirrormask.data.brackets import Tree, tree_of
+from mirrormask.data.tasks.brackets import Tree, tree_of
 from mirrormask.probing.decoders import CONSTITUENCY_DECODERS
 from mirrormask.probing.decoders.branching import left_branching, random_branching, right_branching
 from mirrormask.probing.decoders.mart import mart

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import MirrormaskError, one_of
 from mirrormask.core.seeding import generator
-from mirrormask.data.dependencies import DependencySentence
+from mirrormask.data.tasks.dependencies import DependencySentence
 from mirrormask.probing.decoders import DEPENDENCY_DECODERS, Heads
 from mirrormask.probing.decoders.chains import both_chains, flat_tree, left_chain, right_chain
 from mirrormask.probing.decoders.random_tree import random_projective_tree

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.seeding import generator
-from mirrormask.data.dependencies import ROOT
-from mirrormask.data.scidtb import UNANNOTATED, Discourse
+from mirrormask.data.tasks.dependencies import ROOT
+from mirrormask.data.tasks.scidtb import UNANNOTATED, Discourse
 from mirrormask.probing.decoders import DEPENDENCY_DECODERS, Heads
 from mirrormask.probing.decoders.chains import left_chain, right_chain
 from mirrormask.probing.decoders.random_tree import random_projective_tree

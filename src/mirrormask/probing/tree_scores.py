@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.data.dependencies import ROOT
+from mirrormask.data.tasks.dependencies import ROOT
 
 Ints = NDArray[np.int64]
 

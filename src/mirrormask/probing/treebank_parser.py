@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from mirrormask.core.batch import Batch
 from mirrormask.core.seeding import derive
-from mirrormask.data.dependencies import ROOT
+from mirrormask.data.tasks.dependencies import ROOT
 from mirrormask.probing.decoders import Heads, eisner
 from mirrormask.probing.frozen_training import padded_states, train_frozen
 

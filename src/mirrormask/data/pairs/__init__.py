@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import DataError
 from mirrormask.core.registry import Registry
-from mirrormask.data.corpus_folder import Corpus
-from mirrormask.data.tokens import Tokenized
+from mirrormask.data.text.corpus_folder import Corpus
+from mirrormask.data.text.tokens import Tokenized
 
 Rows = NDArray[np.int64]
 

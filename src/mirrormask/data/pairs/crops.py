@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least
 from mirrormask.core.seeding import generator
-from mirrormask.data.corpus_folder import Corpus
 from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
-from mirrormask.data.tokens import Tokenized
+from mirrormask.data.text.corpus_folder import Corpus
+from mirrormask.data.text.tokens import Tokenized
 
 _PARAGRAPH = 512  # tokens of a paragraph that crops are drawn from, at least
 

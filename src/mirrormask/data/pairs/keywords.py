@@ -15,10 +15,10 @@ from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least, between
 from mirrormask.core.seeding import generator
 from mirrormask.core.spread import spread_evenly
-from mirrormask.data.corpus_folder import Corpus
 from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
 from mirrormask.data.pairs.crops import span, word_edges
-from mirrormask.data.tokens import Tokenized
+from mirrormask.data.text.corpus_folder import Corpus
+from mirrormask.data.text.tokens import Tokenized
 
 _LONG = 4  # times the fewest words of a passage: a shorter text is one sentence, and its halves mean different things
 _SAMPLE = 20_000  # rows that token frequencies are counted on

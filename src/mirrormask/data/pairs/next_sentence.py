@@ -12,10 +12,10 @@ import numpy as np
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import DataError
-from mirrormask.data.corpus_folder import Corpus
 from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
-from mirrormask.data.store import ArrayReader, ArrayWriter
-from mirrormask.data.tokens import Tokenized
+from mirrormask.data.text.corpus_folder import Corpus
+from mirrormask.data.text.store import ArrayReader, ArrayWriter
+from mirrormask.data.text.tokens import Tokenized
 
 _BLOCK = 1 << 18
 

@@ -15,11 +15,11 @@ import numpy as np
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least
 from mirrormask.core.seeding import generator
-from mirrormask.data.corpus_folder import Corpus
 from mirrormask.data.pairs import Examples, Pairing, Rows, pairings
 from mirrormask.data.pairs.next_sentence import Neighbors, followed_rows
-from mirrormask.data.store import ArrayReader
-from mirrormask.data.tokens import Tokenized
+from mirrormask.data.text.corpus_folder import Corpus
+from mirrormask.data.text.store import ArrayReader
+from mirrormask.data.text.tokens import Tokenized
 
 
 @pairings.register("next-sentences")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mirrormask.data.corpus_folder import Corpus
 from mirrormask.data.pairs import Examples, Pairing, RowExamples, one_column, pairings
-from mirrormask.data.tokens import Tokenized
+from mirrormask.data.text.corpus_folder import Corpus
+from mirrormask.data.text.tokens import Tokenized
 
 
 @pairings.register("self")

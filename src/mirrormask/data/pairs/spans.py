@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least
-from mirrormask.data.corpus_folder import Corpus
 from mirrormask.data.pairs import Examples, Pairing, one_column, pairings
 from mirrormask.data.pairs.crops import TwoOfEach, word_edges
-from mirrormask.data.tokens import Tokenized
+from mirrormask.data.text.corpus_folder import Corpus
+from mirrormask.data.text.tokens import Tokenized
 
 _PARAGRAPH = 512  # tokens of a paragraph that spans are drawn from, at least
 ANCHOR, POSITIVE = (4.0, 2.0), (2.0, 4.0)

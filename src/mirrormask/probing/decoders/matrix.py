@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.dependencies import ROOT
+from mirrormask.data.tasks.dependencies import ROOT
 
 __all__ = ["ROOT", "Heads", "Spans", "checked_root", "root_row", "square"]
 

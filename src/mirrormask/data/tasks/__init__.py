@@ -1,0 +1,1 @@
+"""Annotated data by its published formats: STS pairs, trees, discourse, segmented text, aspects."""

@@ -1,0 +1,1 @@
+"""Text: files and datasets in, corpora and their tokens on disk."""

@@ -1,0 +1,170 @@
+"""What a corpus is made from: files, stdin, a corpus or dataset by name, or texts in Python, as one stream of rows."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mirrormask.core.errors import DataError
+from mirrormask.data.text.compression import STDIN, check_file, named, split_suffix
+from mirrormask.data.text.files import check_columns, records
+
+Source = str | Path | Sequence[str | Path] | Iterable[str] | Iterable[tuple[str, ...]]
+Cells = tuple[str, ...]
+
+_FORMATS = {".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"}
+_USUAL_COLUMNS = ("text", "sentence")
+_DATASET = re.compile(r"([\w.-]+/[\w./-]+?)(?::([\w.\[\]%:-]+))?")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A source that was found, ready to be read once.
+
+    Args:
+        name: what messages call it.
+        stamp: path, size and time of change of every file, to see whether they are still the same; None where
+            that cannot be told.
+        rows: opens the stream: one tuple of texts a row, and None where one file ends and the next begins.
+    """
+
+    name: str
+    stamp: list[list[Any]] | None
+    rows: Callable[[], Iterator[Cells | None]]
+
+
+def find_origin(source: Source, columns: Sequence[str] | None = None) -> Origin:
+    """Find what `source` means.
+
+    Args:
+        source: a file or several; `-` for stdin; the name of a corpus under the MIRRORMASK_DATA folders; a dataset as
+            `owner/name` or `owner/name:split` (split `train` if not said); or texts, or tuples of them, in Python.
+            A list of paths is read file after file; a list of strings is texts, never names.
+        columns: the columns to read, in this order; None takes the only one there is, or `text`, or `sentence`.
+
+    Raises:
+        DataError: there is no such file, name or column.
+    """
+    chosen = None if columns is None else list(columns)
+    if isinstance(source, (str, Path)):
+        return _named_origin(source, chosen)
+    if isinstance(source, (list, tuple)) and source and all(isinstance(item, Path) for item in source):
+        return _joined([_named_origin(str(item), chosen) for item in source])
+    return Origin("the given texts", None, lambda: _given(source))
+
+
+def _joined(origins: list[Origin]) -> Origin:
+    if len(origins) == 1:
+        return origins[0]
+    stamps = [origin.stamp for origin in origins]
+    known = [each for stamp in stamps if stamp is not None for each in stamp]
+    return Origin(
+        f"{len(origins)} sources ({origins[0].name} …)",
+        known if all(stamp is not None for stamp in stamps) else None,
+        lambda: itertools.chain.from_iterable(origin.rows() for origin in origins),
+    )
+
+
+def _exists(name: str) -> bool:
+    """Say whether there is such a file; a text that is too long for a path is none."""
+    try:
+        return Path(name).exists()
+    except OSError:
+        return False
+
+
+def _has_ending(name: str) -> bool:
+    kind, compression = split_suffix(name)
+    return kind in _FORMATS or bool(compression)
+
+
+def _named_origin(source: str | Path, columns: list[str] | None) -> Origin:
+    if str(source) == STDIN or isinstance(source, Path) or _exists(source):
+        return _file_origin([Path(source)], columns)
+    from mirrormask.data.text import sources
+
+    found = sources.find_corpus(source)
+    if found is not None:
+        return _file_origin([found], columns)
+    dataset = _DATASET.fullmatch(source)
+    if _has_ending(source):
+        check_file(source)  # not there: raises, and offers the nearest name
+    if dataset is None:
+        raise DataError(
+            f"There is no file and no corpus {source!r}. Give the path of a text file, a corpus under a folder of "
+            "MIRRORMASK_DATA, a dataset such as 'owner/name', or - to read from stdin."
+        )
+    name, split = dataset[1], dataset[2] or "train"
+    local = sources.find_split(name, split)
+    if local is not None:
+        return _file_origin([local], columns)
+    label = f"{name}:{split}"
+    return Origin(label, None, lambda: _cells(sources.load_rows(name, split), columns, label))
+
+
+def _file_origin(paths: list[Path], columns: list[str] | None) -> Origin:
+    for path in paths:
+        check_file(path)
+    name = named(paths[0]) if len(paths) == 1 else f"{len(paths)} files ({paths[0]} …)"
+    stamp = None
+    if all(path.is_file() for path in paths):
+        stamp = [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
+    return Origin(name, stamp, lambda: _all_files(paths, columns))
+
+
+def _all_files(paths: list[Path], columns: list[str] | None) -> Iterator[Cells | None]:
+    for path in paths:
+        with contextlib.closing(records(path, columns)) as rows:  # type: ignore[type-var]
+            yield from _cells(rows, columns, named(path))
+        yield None
+
+
+def _cells(rows: Iterator[dict[str, Any]], columns: list[str] | None, name: str) -> Iterator[Cells]:
+    """Yield the chosen columns of each row as texts; nothing (null) is an empty text."""
+    first = next(rows, None)
+    if first is None:
+        raise DataError(f"{name} is empty. Give a source with at least one row.")
+    keys = _usual(name, list(first)) if columns is None else columns
+    check_columns(name, keys, list(first))
+    for number, row in enumerate(itertools.chain([first], rows), 1):
+        cells = tuple([row.get(key) for key in keys])
+        for cell in cells:
+            if cell.__class__ is not str:
+                cells = _as_texts(cells, keys, f"row {number} of {name}")
+                break
+        yield cells  # type: ignore[misc]
+
+
+def _as_texts(cells: tuple[Any, ...], keys: list[str], where: str) -> Cells:
+    for key, cell in zip(keys, cells, strict=True):
+        if cell is not None and not isinstance(cell, str):
+            raise DataError(
+                f"The column {key!r} in {where} holds no text but {type(cell).__name__}. Choose columns of text."
+            )
+    return tuple(cell or "" for cell in cells)
+
+
+def _usual(name: str, there: list[str]) -> list[str]:
+    if len(there) == 1:
+        return there
+    for usual in _USUAL_COLUMNS:
+        if usual in there:
+            return [usual]
+    raise DataError(f"{name} has the columns {', '.join(there)}. Say which to read, such as --column {there[0]}.")
+
+
+def _given(texts: Iterable[Any]) -> Iterator[Cells]:
+    width = 0
+    for number, row in enumerate(texts, 1):
+        cells = (row,) if isinstance(row, str) else row
+        if not isinstance(cells, (tuple, list)) or not all(isinstance(cell, str) for cell in cells) or not cells:
+            raise DataError(f"Row {number} of the given texts is {row!r:.60}. Give texts, or tuples of texts.")
+        width = width or len(cells)
+        if len(cells) != width:
+            raise DataError(f"Row {number} of the given texts has {len(cells)} columns, the first {width}.")
+        yield tuple(cells)

@@ -1,0 +1,1 @@
+"""The user's own data: scored pairs, queries with documents, labelled texts."""

@@ -1,0 +1,1 @@
+"""Intervals, verdicts and what seeds explain: the statistics behind every score."""

@@ -1,1 +1,0 @@
-"""Recipes, the runs they make, and their records."""

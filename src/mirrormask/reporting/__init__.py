@@ -1,0 +1,1 @@
+"""Pages, tables and figures: how anything measured is shown, whoever measured it."""

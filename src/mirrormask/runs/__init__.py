@@ -1,0 +1,1 @@
+"""Recipes and the runs they make: train, pretrain, encode, the quickstart."""

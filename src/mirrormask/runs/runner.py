@@ -1,0 +1,325 @@
+"""One run of a recipe: model, text, method and loop put together, measured, saved and recorded."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import PartialState
+
+from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.framing import frame_of
+from mirrormask.core.registry import configuration
+from mirrormask.core.seeding import derive
+from mirrormask.core.storage import check_writable, read_json, recovered, write_json
+from mirrormask.data.batching import Batches
+from mirrormask.data.held_out import Rest
+from mirrormask.data.pairs import pairings
+from mirrormask.data.text.corpus import Corpus, build_corpus
+from mirrormask.data.text.tokens import LazyTokens, Tokenized, build_tokens
+from mirrormask.data.text.vocabulary import word_starts
+from mirrormask.evaluation.selection import Selection, check_dev, choose_selection
+from mirrormask.methods import methods
+from mirrormask.models.encoder import build_encoder, pooling_of, save_encoder, training_head
+from mirrormask.models.mask_prompt import TEMPLATE
+from mirrormask.models.precision import best_precision
+from mirrormask.runs.recipe import Recipe
+from mirrormask.runs.versions import versions
+from mirrormask.training.compiling import WIDTHS, can_replay, compile_encoder, restore, should_compile
+from mirrormask.training.estimate import estimate
+from mirrormask.training.gather import world
+from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, check_trackers, fit
+from mirrormask.training.method import Composition, Method
+from mirrormask.training.quick_dropout import quickened
+from mirrormask.training.settings import Settings
+from mirrormask.views import Vocabulary
+
+__all__ = ["HELD_OUT", "RECORD", "Reporter", "RunResult", "Score", "open_folder", "prepare_text", "run_recipe"]
+
+RECORD, MODEL, WORK = "run.json", "model", "work"
+
+HELD_OUT, HELD_OUT_BATCH, FEWEST_ASIDE = 512, 256, 32
+"""Examples set aside for choosing a checkpoint without labels, in batches of so many, and the fewest that tell."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run left behind.
+
+    Args:
+        folder: the run's folder.
+        model: the folder of the encoder.
+        record: everything about the run, as in its `run.json`.
+    """
+
+    folder: Path
+    model: Path
+    record: dict[str, Any]
+
+
+def run_recipe(
+    recipe: Recipe,
+    out: Path | str,
+    *,
+    source: Any = None,
+    resume: bool = False,
+    reporter: Reporter | None = None,
+    work: Path | None = None,
+) -> RunResult:
+    """Train as the recipe says and leave an encoder in `out/model`.
+
+    Args:
+        recipe: the run.
+        out: its folder: model, record, metrics, and while it runs checkpoints and the prepared text.
+        source: texts to learn from instead of the recipe's corpus, as `build_corpus` takes them.
+        resume: go on from the last checkpoint in `out`.
+        reporter: is told how it goes.
+        work: where the prepared text is kept for other runs on the same text; by default it goes with the run.
+    """
+    out = Path(out)
+    PartialState()  # joins the other processes, where there are some, before anything asks how many there are
+    rank, processes = world()
+    reporter = (reporter if rank == 0 else None) or Reporter()
+    finished = open_folder(out, resume=resume)
+    if finished is not None:
+        reporter.say(f"{out} is finished already; its encoder is in {out / MODEL}.")
+        return finished
+    composition: Composition = methods.build(recipe.method.name, **recipe.method.parameters)
+    settings = _settings(recipe, composition)
+    check_dev(recipe.data.dev)
+    torch.manual_seed(derive(recipe.seeds.initialization, "weights"))
+    encoder, pooling = _encoder(recipe, composition)
+    method_text = _Text(recipe, composition, settings, encoder, out / WORK, work, source, reporter)
+    device = next(encoder.parameters()).device
+    total = settings.total_steps(len(method_text.batches))
+    compiled = should_compile(settings.compile, device, total, settings.max_length)
+    composition.objective.read(method_text.tokens, device)
+    method = Method(
+        encoder,
+        composition,
+        method_text.vocabulary,
+        head=training_head(encoder, pooling),
+        chunk=settings.large_batch or None,
+        pad_to=WIDTHS if compiled else 1,
+    )
+    method.to(device)
+    selection = choose_selection(method, recipe.data.dev, method_text.held_out)
+    reporter.say(selection.explanation)
+    with quickened(encoder):
+        _announce(method, method_text, settings, composition, total, reporter)
+        if compiled:
+            replay = can_replay(device, settings, one_pass=composition.one_pass, processes=processes)
+            compile_encoder(encoder, replay=replay)
+        result = fit(
+            method,
+            method_text.batches,
+            settings,
+            out,
+            stabilizer=composition.stabilizer,
+            evaluate=selection.score,
+            reporter=reporter,
+            resume=resume,
+            plan={"recipe": recipe.record(), "corpus": method_text.corpus.fingerprint, "processes": processes},
+        )
+    restore(encoder)
+    record = _record(recipe, composition, settings, pooling, method_text, selection, result, encoder)
+    if rank == 0:
+        save_encoder(encoder, out / MODEL, facts=_facts(recipe, result, selection))
+        write_json(out / RECORD, record)
+        for leftover in (CHECKPOINT, "best", WORK):
+            shutil.rmtree(out / leftover, ignore_errors=True)
+    return RunResult(out, out / MODEL, record)
+
+
+def prepare_text(recipe: Recipe, work: Path, reporter: Reporter | None = None) -> None:
+    """Read, tokenize and pair the text of a recipe into `work`, so that runs given the same folder find it there."""
+    composition: Composition = methods.build(recipe.method.name, **recipe.method.parameters)
+    encoder, _ = _encoder(recipe, composition)
+    _Text(recipe, composition, _settings(recipe, composition), encoder, work, work, None, reporter or Reporter())
+
+
+class _Text:
+    """The prepared text of a run: corpus, tokens, pairs, batches, and what was set aside."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        composition: Composition,
+        settings: Settings,
+        encoder: Any,
+        folder: Path,
+        shared: Path | None,
+        source: Any,
+        reporter: Reporter,
+    ) -> None:
+        name, parameters = composition.pairing
+        if recipe.pairing.name:
+            name, parameters = recipe.pairing.name, dict(recipe.pairing.parameters)
+        self.pairing = pairings.build(name, **parameters)
+        data = recipe.data
+        if source is None and not data.corpus:
+            raise MirrormaskError("A run needs text: name a corpus (a file, '-' for stdin, or a dataset).")
+        tokenizer = encoder.tokenizer
+        frame = getattr(encoder[0], "frame", None) or frame_of(tokenizer)
+        _check_length(settings.max_length, len(frame), encoder)
+        self.corpus: Corpus = build_corpus(
+            source if source is not None else _names(data.corpus),
+            _own((shared or folder) / "corpus"),
+            columns=data.columns or None,
+            split=data.split,
+            deduplicate=data.deduplicate,
+            min_words=data.min_words,
+            max_words=data.max_words or None,
+            limit=data.limit or None,
+        )
+        reporter.say(f"{self.corpus.report}.")
+        keep = self.pairing.max_tokens_needed(settings.max_length - len(frame))
+        drawn = settings.steps * settings.batch_size * settings.accumulation
+        if settings.steps and 10 * drawn < len(self.corpus):  # a run that sees a small part tokenizes only that part
+            self.tokens: Tokenized = LazyTokens(self.corpus, tokenizer, max_tokens=keep)
+        else:
+            self.tokens = build_tokens(self.corpus, tokenizer, _own((shared or folder) / "tokens"), max_tokens=keep)
+        examples = self.pairing.index(self.corpus, self.tokens, _own(folder / "pairs"))
+        aside = 0 if data.dev else min(HELD_OUT, len(examples) // 10)
+        aside = aside if aside >= FEWEST_ASIDE else 0
+        rest = Rest(examples, aside, derive(recipe.seeds.data, "held-out"))
+        self.held_out = None
+        if aside:
+            shape = {"batch_size": min(HELD_OUT_BATCH, aside), "max_length": settings.max_length}
+            self.held_out = Batches(rest.aside(), frame, **shape, seed=recipe.seeds.data, drop_last=True)
+        self.batches = Batches(
+            rest,
+            frame,
+            batch_size=settings.batch_size,
+            max_length=settings.max_length,
+            seed=recipe.seeds.data,
+            drop_last=len(rest) >= 2 * settings.batch_size,
+            min_rows=max(2, world()[1]),
+        )
+        special = frozenset(int(i) for i in tokenizer.all_special_ids)
+        self.vocabulary = Vocabulary(frame, word_starts(tokenizer), tokenizer.mask_token_id, special)
+
+
+def _names(corpus: tuple[str, ...]) -> Any:
+    return corpus[0] if len(corpus) == 1 else [Path(name) for name in corpus]
+
+
+def _own(folder: Path) -> Path:
+    """Return a folder that only this process writes, where several share a disk."""
+    rank, size = world()
+    return folder if size == 1 else folder.with_name(f"{folder.name}-{rank}")
+
+
+def open_folder(out: Path, *, resume: bool) -> RunResult | None:
+    """Make the folder of a run and return the finished run in it when resuming; refuse to write over one otherwise."""
+    done = (out / RECORD).is_file() and (out / MODEL).is_dir()
+    if done and resume:
+        return RunResult(out, out / MODEL, read_json(out / RECORD))
+    if done:
+        raise MirrormaskError(f"{out} holds a finished run. Give another --out, or remove the folder.")
+    if recovered(out / CHECKPOINT).is_dir() and not resume:
+        raise MirrormaskError(f"{out} holds an unfinished run. Go on with --resume, give another --out, or remove it.")
+    check_writable(out)  # better now than after an hour
+    return None
+
+
+def _settings(recipe: Recipe, composition: Composition) -> Settings:
+    own = dict(composition.training)
+    if "epochs" in recipe.training:  # asked for, so the method's number of steps must not win
+        own.pop("steps", None)
+    settings = Settings(**{**own, **recipe.training}, seeds=recipe.seeds)
+    if composition.objective.in_batch and settings.batch_size < 2:
+        raise MirrormaskError("The 'batch_size' must be at least 2, because a row alone has no negatives. Got 1.")
+    check_trackers(settings.trackers)
+    return settings
+
+
+def _check_length(max_length: int, frame: int, encoder: Any) -> None:
+    """Refuse a length that leaves no room for text, or that the model has no positions for."""
+    if max_length <= frame:
+        raise MirrormaskError(
+            f"The 'max_length' of training must be at least {frame + 1}, because the template or special tokens alone "
+            f"take {frame}. Got {max_length}."
+        )
+    positions = getattr(encoder[0].model.config, "max_position_embeddings", None)
+    longest = min(positions or max_length, encoder.tokenizer.model_max_length)
+    if max_length > longest:
+        raise MirrormaskError(
+            f"The 'max_length' of training must be at most {longest}, the most this model can read. Got {max_length}."
+        )
+
+
+def _encoder(recipe: Recipe, composition: Composition) -> tuple[Any, str]:
+    spec = recipe.model
+    options = {"template": spec.template or TEMPLATE, "lora": spec.lora, "freeze_embeddings": spec.freeze_embeddings}
+    if spec.pooling:
+        return build_encoder(spec.name, pooling=spec.pooling, **options), spec.pooling  # type: ignore[arg-type]
+    encoder = build_encoder(spec.name, **options)  # type: ignore[arg-type]
+    own = pooling_of(encoder)
+    trained = getattr(encoder, "mirrormask_source", "")
+    if (Path(str(trained)) / "modules.json").is_file():  # a sentence encoder keeps the pooling it was made with
+        return encoder, own
+    if composition.pooling != own:
+        encoder = build_encoder(spec.name, pooling=composition.pooling, **options)  # type: ignore[arg-type]
+    return encoder, composition.pooling
+
+
+def _announce(
+    method: Method, text: _Text, settings: Settings, composition: Composition, total: int, reporter: Reporter
+) -> None:
+    precision = best_precision(next(method.parameters()).device, settings.precision)
+    rank, size = world()
+    batch = text.batches.at(0, rank=rank, world=size)
+    passes = composition.stabilizer.passes * settings.accumulation
+    expected = estimate(method, batch, total, precision, passes=passes)
+    truncated = (
+        f"; {text.tokens.truncated:,} texts cut at {text.tokens.max_tokens} tokens" if text.tokens.truncated else ""
+    )
+    reporter.say(f"{total:,} steps of {settings.batch_size} over {len(text.batches.examples):,} pairs{truncated}.")
+    reporter.say(f"This will take {expected}.")
+
+
+def _facts(recipe: Recipe, result: Result, selection: Selection) -> dict[str, Any]:
+    return {
+        "base_model": recipe.model.name,
+        "method": recipe.method.name,
+        "steps": result.best_step,
+        "chosen_by": selection.name,
+        "score": result.best_score,
+        "trained_with": f"mirrormask {versions()['mirrormask']}",
+    }
+
+
+def _record(
+    recipe: Recipe,
+    composition: Composition,
+    settings: Settings,
+    pooling: str,
+    text: _Text,
+    selection: Selection,
+    result: Result,
+    encoder: Any,
+) -> dict[str, Any]:
+    return {
+        "recipe": recipe.record(),
+        "parts": {**composition.record(), "pairing": configuration(text.pairing), "pooling": pooling},
+        "settings": dataclasses.asdict(settings),
+        "data": {
+            **dataclasses.asdict(text.corpus.report),
+            "fingerprint": text.corpus.fingerprint,
+            "pairs": len(text.batches.examples),
+            "truncated": text.tokens.truncated,
+        },
+        "selection": {"by": selection.name, "explanation": selection.explanation},
+        "result": dataclasses.asdict(result),
+        "device": str(encoder.device),
+        "precision": best_precision(encoder.device, settings.precision).name,
+        "processes": world()[1],
+        "versions": versions(),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }

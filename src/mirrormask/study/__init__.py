@@ -1,0 +1,1 @@
+"""Runs over seeds, compared fairly: grid, scores, verdicts and the page of a study."""

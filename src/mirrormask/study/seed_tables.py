@@ -1,0 +1,45 @@
+"""A comparison over seeds as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mirrormask.reporting.tables import Table, minus
+from mirrormask.study.compare import AVERAGE, SeedComparison, deviation
+
+
+def comparison_table(found: SeedComparison, *, title: str = "", names: Mapping[str, str] | None = None) -> Table:
+    """Return mean ± deviation per task, the difference of the average to the baseline, and the verdict.
+
+    Args:
+        found: the comparison.
+        title: of the table.
+        names: what to call rows instead of the names of their recipes.
+    """
+    names = names or {}
+    rows = []
+    for place, row in enumerate(found.rows):
+        cells = [names.get(row.name, row.name), str(len(row.runs))]
+        for task in (*found.tasks, AVERAGE):
+            values = found.values(row, task)
+            spread = f" ± {deviation(values):.2f}" if len(values) > 1 else ""
+            cells.append(minus(f"{values.mean():.2f}{spread}"))
+        if found.tests:
+            cells += [_change(found, place), found.verdict(place)] if place else ["", "baseline"]
+        rows.append(tuple(cells))
+    columns = ("row", "seeds", *found.titles, AVERAGE, *(("difference", "verdict") if found.tests else ()))
+    return Table(
+        title=title or f"Runs over seeds, against {names.get(found.rows[0].name, found.rows[0].name)}",
+        columns=columns,
+        rows=tuple(rows),
+        emphasized=(0,),
+        note=" ".join(found.notes()),
+        texts=(len(columns) - 1,) if found.tests else (),
+    )
+
+
+def _change(found: SeedComparison, place: int) -> str:
+    test = found.tests[AVERAGE][place - 1]
+    boot = test.bootstrap
+    span = f" ({boot.low:+.2f} to {boot.high:+.2f})" if boot is not None else ""
+    return minus(f"{test.mean:+.2f}{span}")

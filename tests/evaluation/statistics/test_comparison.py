@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from mirrormask.evaluation.statistics.comparison import METRICS, averaged, compare, with_means
+from mirrormask.evaluation.statistics.resamples import mean_of
+
+METRIC = "mrr_at_10_percent"
+
+
+def values(seed: int, shift: float = 0.0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0, 0.5, size=200) + shift
+
+
+def test_scores_and_differences_of_two_models() -> None:
+    found = compare(["a", "b"], {METRIC: [mean_of(values(0)), mean_of(values(0, 0.1))]}, 200)
+    assert found.score(METRIC, 0).value == pytest.approx(100 * values(0).mean())
+    assert found.score(METRIC, 0).low < found.score(METRIC, 0).value < found.score(METRIC, 0).high
+    gain = found.difference(METRIC, 1)
+    assert gain.value == pytest.approx(10)
+    assert gain.low == pytest.approx(10)  # the same gain on every query has no spread
+    assert found.verdicts(METRIC, "x.csv") == [
+        "b is better than a by 10.0 points (95 % CI 10.0 to 10.0, p ≤ 0.002) in MRR@10 on x.csv."
+    ]
+
+
+def test_the_dictionary_is_json_keyed_by_model_and_metric() -> None:
+    found = compare(["a", "b"], {METRIC: [mean_of(values(0)), mean_of(values(1))]}, 200, resamples=50)
+    content = json.loads(json.dumps(found.to_dict()))
+    assert set(content) == {"scores", "differences_to_first"}
+    assert set(content["scores"]["a"][METRIC]) == {"value", "low", "high", "confidence"}
+    assert set(content["differences_to_first"]) == {"b"}
+    assert isinstance(content["differences_to_first"]["b"][METRIC]["real"], bool)
+
+
+def test_the_average_of_comparisons_is_over_the_metrics_they_share() -> None:
+    one = compare(["a"], {METRIC: [mean_of(values(0))], "recall_at_1_percent": [mean_of(values(1))]}, 200, seed=1)
+    two = compare(["a"], {METRIC: [mean_of(values(2))]}, 200, seed=2)
+    both = averaged([one, two])
+    assert both.metrics == [METRIC]
+    assert both.units == 400
+    assert both.values[METRIC][0] == pytest.approx((values(0).mean() + values(2).mean()) / 2)
+    width = both.score(METRIC, 0).high - both.score(METRIC, 0).low
+    assert width < one.score(METRIC, 0).high - one.score(METRIC, 0).low  # two tasks say more than one
+
+
+def test_weighted_means_hold_on_every_resample() -> None:
+    measured = compare(["a"], {"x": [mean_of(values(0))], "y": [mean_of(values(1))]}, 200, resamples=20)
+    found = with_means(measured, {"z": {"x": 1.0, "y": 3.0}}, keep=["x"])
+    assert found.metrics == ["x", "z"]
+    expected = 0.25 * measured.resamples["x"] + 0.75 * measured.resamples["y"]
+    np.testing.assert_allclose(found.resamples["z"], expected)
+    assert found.ordered(["z", "unknown", "x"]).metrics == ["z", "x"]
+
+
+def test_every_metric_says_its_unit() -> None:
+    assert all(key.endswith("_percent") for key in METRICS)
