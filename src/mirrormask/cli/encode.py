@@ -27,6 +27,9 @@ def encode(
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from mirrormask.data.text.compression import check_file
+
+    check_file(source)  # before anything slow is imported
     from mirrormask.runs.encode import encode_file
 
     output = Output(as_json=as_json, quiet=quiet)

@@ -45,6 +45,10 @@ def evaluate(
 
     from mirrormask.core.errors import MirrormaskError
     from mirrormask.core.storage import check_writable
+    from mirrormask.data.text.compression import check_file
+
+    if data is not None:
+        check_file(data)  # before anything slow is imported
     from mirrormask.evaluation.evaluate import evaluate as measure
 
     output = Output(as_json=as_json, quiet=quiet)

@@ -13,10 +13,10 @@ def list_parts(
     quiet: bool = Quiet,
 ) -> None:
     """List the registered parts with their parameters and papers."""
-    from mirrormask.runs.catalogue import catalogue
+    from mirrormask.runs.catalogue import listing
 
     output = Output(as_json=as_json, quiet=quiet)
-    found = catalogue(kind)
+    found = listing(kind)
 
     def show() -> None:
         for name, parts in found.items():

@@ -94,6 +94,9 @@ def pretrain(
 
     Then turn it into a sentence encoder: [bold]mirrormask train notes.txt --model notes --out notes-encoder[/bold]
     """
+    from mirrormask.data.text.origin import check_names
+
+    check_names(corpus)
     from mirrormask.cli.progress import reporter_for
     from mirrormask.cli.running import resume_command
     from mirrormask.pretraining.plan import Plan

@@ -8,7 +8,6 @@ import typer
 
 from mirrormask.cli.output import Json, Output, Quiet
 from mirrormask.cli.progress import reporter_for
-from mirrormask.cli.running import resume_command
 from mirrormask.cli.tables import print_table
 
 
@@ -28,6 +27,7 @@ def quickstart(
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+    from mirrormask.cli.running import resume_command
     from mirrormask.runs.quickstart import quickstart as start
     from mirrormask.runs.quickstart import shown
     from mirrormask.training.loop import Interrupted

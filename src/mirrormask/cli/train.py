@@ -94,6 +94,9 @@ def train(
     Then use it: [bold]SentenceTransformer("reviews-encoder/model")[/bold], and prove that it is better:
     [bold]mirrormask evaluate mini reviews-encoder --data my-pairs.csv[/bold]
     """
+    from mirrormask.data.text.origin import check_names
+
+    check_names(corpus)
     from mirrormask.cli.running import perform
     from mirrormask.runs.recipe import apply_overrides, build_recipe
 

@@ -71,15 +71,13 @@ class Registry(Generic[T]):
 
         def add(factory: Factory) -> Factory:
             module = inspect.getmodule(factory)
-            paper = _line_after("Paper:", inspect.getdoc(factory) or "") or _line_after(
-                "Paper:", (module and inspect.getdoc(module)) or ""
-            )
+            doc = inspect.getdoc(factory) or ""
+            paper = paper_of(doc, (module and inspect.getdoc(module)) or "")
             if not paper:
                 raise TypeError(f"{factory.__module__}: the docstring needs a 'Paper:' line for {name!r}.")
             if name in self._parts:
                 raise TypeError(f"{self.kind} {name!r} is registered twice.")
-            summary = (inspect.getdoc(factory) or "").split("\n", 1)[0].split(" Relations:", 1)[0]
-            self._parts[name] = Part(self.kind, name, factory, paper, summary)
+            self._parts[name] = Part(self.kind, name, factory, paper, summary_of(doc))
             return factory
 
         return add
@@ -134,6 +132,16 @@ class Registry(Generic[T]):
             package = importlib.import_module(self.package)
             for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
                 importlib.import_module(f"{self.package}.{module.name}")
+
+
+def summary_of(doc: str) -> str:
+    """Return what a part's docstring says it does."""
+    return doc.split("\n", 1)[0].split(" Relations:", 1)[0]
+
+
+def paper_of(doc: str, of_module: str) -> str:
+    """Return the paper that a part's docstring names, or that of its module."""
+    return _line_after("Paper:", doc) or _line_after("Paper:", of_module)
 
 
 def _line_after(mark: str, text: str) -> str:

@@ -58,6 +58,11 @@ def find_origin(source: Source, columns: Sequence[str] | None = None) -> Origin:
     return Origin("the given texts", None, lambda: _given(source))
 
 
+def check_names(names: Sequence[str]) -> None:
+    """Raise a DataError where what a user typed leads to no text: at once, before anything slow is begun."""
+    find_origin(names[0] if len(names) == 1 else [Path(name) for name in names])
+
+
 def _joined(origins: list[Origin]) -> Origin:
     if len(origins) == 1:
         return origins[0]
