@@ -4,13 +4,26 @@ import pytest
 import torch
 
 from mirrormask.core.errors import MirrormaskError
+from mirrormask.models import precision
 from mirrormask.models.precision import Precision, best_precision
 
 
 @pytest.mark.parametrize("asked", ["fp32", "bf16", "fp16"])
-def test_what_is_asked_for_is_taken(asked: str) -> None:
+@pytest.mark.parametrize("native", [True, False])
+def test_what_is_asked_for_is_taken(monkeypatch: pytest.MonkeyPatch, asked: str, native: bool) -> None:
+    monkeypatch.setattr(precision, "_has_bfloat16", lambda: native)
     chosen = best_precision("cpu", asked)
-    assert (chosen.name, chosen.reason, chosen.low) == (asked, "as asked", asked != "fp32")
+    assert (chosen.name, chosen.low) == (asked, asked != "fp32")
+    emulated = asked == "bf16" and not native
+    assert chosen.reason.startswith("as asked")
+    assert ("emulates" in chosen.reason) == emulated
+
+
+def test_emulated_products_say_nothing(recwarn: pytest.WarningsRecorder) -> None:
+    """On a processor without bfloat16 the library would warn with a stack of C++ calls."""
+    Precision("bf16", "as asked")
+    (torch.ones(64, 384, dtype=torch.bfloat16) @ torch.ones(384, 384, dtype=torch.bfloat16)).sum()
+    assert list(recwarn) == []
 
 
 @pytest.mark.parametrize(("tiles", "name"), [(True, "bf16"), (False, "fp32")])

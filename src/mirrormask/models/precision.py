@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import platform
 from dataclasses import dataclass
 
 import torch
@@ -15,10 +16,18 @@ PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 
 @dataclass(frozen=True)
 class Precision:
-    """A precision and the reason it was chosen."""
+    """A precision and the reason it was chosen.
+
+    An ARM processor without bfloat16 refuses each product in it with a stack of C++ calls as a warning before it falls
+    back, so there oneDNN, whose path that is, is switched off with the first bfloat16 that is asked for.
+    """
 
     name: str
     reason: str
+
+    def __post_init__(self) -> None:
+        if self.name == "bf16" and platform.machine() in ("aarch64", "arm64") and not _has_bfloat16():
+            torch.backends.mkldnn.set_flags(False)
 
     @property
     def low(self) -> bool:
@@ -39,11 +48,17 @@ def best_precision(device: torch.device | str, asked: str = "auto") -> Precision
     bfloat16 pays on a GPU that has it and on CPUs with AMX tiles; on other CPUs it is emulated and slower than float32.
     """
     one_of("precision", asked, PRECISIONS, of="a run")
+    kind = torch.device(device).type
+    if asked == "bf16" and kind == "cpu" and not _has_bfloat16():
+        return Precision(asked, "as asked, though this CPU emulates bfloat16 and would be faster in fp32")
     if asked != "auto":
         return Precision(asked, "as asked")
-    kind = torch.device(device).type
     if kind == "cuda" and torch.cuda.is_bf16_supported():
         return Precision("bf16", "this GPU computes bfloat16 natively")
     if kind == "cpu" and torch.cpu._is_amx_tile_supported():
         return Precision("bf16", "this CPU has AMX tiles for bfloat16")
     return Precision("fp32", f"this {kind} has no fast bfloat16")
+
+
+def _has_bfloat16() -> bool:
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
