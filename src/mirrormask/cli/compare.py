@@ -29,6 +29,7 @@ def compare(
     [bold]mirrormask compare runs/study/simcse runs/study/gaussian --figures figures[/bold]
     """
     from mirrormask.core.errors import at_least, one_of
+    from mirrormask.core.overwriting import spare_inputs
     from mirrormask.core.storage import check_writable
     from mirrormask.reporting.tables import FORMATS, latex, markdown
     from mirrormask.study.compare import compare_rows
@@ -41,6 +42,7 @@ def compare(
     at_least("resamples", resamples, 0, of="a comparison")
     if figures is not None:
         check_writable(figures)
+        spare_inputs(runs, into=figures, option="--figures")
     found = compare_rows(find_rows(runs), baseline=baseline, tasks=tasks, resamples=resamples)
     drawn = draw_comparison(found, figures) if figures is not None else []
 

@@ -44,6 +44,7 @@ def evaluate(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from mirrormask.core.errors import MirrormaskError
+    from mirrormask.core.overwriting import spare_inputs
     from mirrormask.core.storage import check_writable
     from mirrormask.data.text.compression import check_file
 
@@ -54,6 +55,7 @@ def evaluate(
     output = Output(as_json=as_json, quiet=quiet)
     if report is not None:
         check_writable(report.parent)
+        spare_inputs([data, *models], replaced=[report], option="--report")
     roles = {}
     for pair in column:
         role, equals, name = pair.partition("=")

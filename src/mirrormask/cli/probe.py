@@ -129,6 +129,7 @@ def _sentence(
     units: str,
     precision: str,
 ) -> None:
+    from mirrormask.core.overwriting import spare_inputs
     from mirrormask.probing.dependency import DependencyParser
     from mirrormask.probing.impact import Impact
     from mirrormask.probing.pictures import check_picture, save_picture
@@ -136,6 +137,7 @@ def _sentence(
 
     if out is not None:
         check_picture(out)
+        spare_inputs([model], replaced=[out])
     found = probe_sentence(
         text,
         model=model,

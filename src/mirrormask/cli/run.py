@@ -42,6 +42,7 @@ def run(
     """
     from mirrormask.cli.running import perform
     from mirrormask.runs.recipe import read_recipe
+    from mirrormask.runs.runner import spare_read
 
     output = Output(as_json=as_json, quiet=quiet)
     files = [each for each in what if "=" not in each or Path(each).is_file()]
@@ -49,7 +50,9 @@ def run(
     if len(files) == 1 and not seeds:
         recipe = read_recipe(files[0], changes)
         if not recipe.evaluation.untrained:
-            perform(recipe, out or Path("runs") / Path(files[0]).stem, resume=resume, output=output)
+            folder = out or Path("runs") / Path(files[0]).stem
+            spare_read(folder, files[0])
+            perform(recipe, folder, resume=resume, output=output)
             return
     _over_seeds(files, changes, out or Path("runs"), seeds, vary, jobs, keep_models, output)
 
@@ -66,9 +69,10 @@ def _over_seeds(
 ) -> None:
     from mirrormask.cli.progress import reporter_for
     from mirrormask.core.errors import MirrormaskError
+    from mirrormask.core.overwriting import spare_inputs
     from mirrormask.core.storage import check_writable
     from mirrormask.runs.recipe import read_recipe
-    from mirrormask.study.grid import own_seed, plan_runs, run_grid
+    from mirrormask.study.grid import TEXT, own_seed, plan_runs, run_grid
     from mirrormask.training.loop import Interrupted
 
     if not files:
@@ -83,6 +87,8 @@ def _over_seeds(
     parts = [part.strip() for part in vary.split(",") if part.strip()]
     planned = plan_runs(recipes, numbers, out, vary=parts, keep_models=keep_models)
     check_writable(out)
+    corpora = [path for recipe in recipes.values() for path in recipe.data.corpus]
+    spare_inputs([*files, *corpora], replaced=[out / TEXT, *(each.folder for each in planned)])
     output.say(f"{len(recipes)} recipes × {len(numbers)} seeds: {len(planned)} runs in {out}.")
     reporter = reporter_for(output) if jobs == 1 else None
     ended: list[Outcome] = []

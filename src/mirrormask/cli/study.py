@@ -24,6 +24,7 @@ def study(
     [bold]mirrormask study docs/results/simcse-study.toml runs/study[/bold]
     """
     from mirrormask.core.errors import at_least
+    from mirrormask.core.overwriting import spare_inputs
     from mirrormask.core.storage import check_writable
     from mirrormask.study.description import gather, read_study
     from mirrormask.study.study_page import write_study
@@ -33,6 +34,8 @@ def study(
     asked = read_study(description)
     folder = out or description.parent
     check_writable(folder)
+    written_to = [folder / f"{asked.name}{ending}" for ending in ("", ".md", ".json")]
+    spare_inputs([description, *runs], replaced=written_to)
     found = gather(asked, runs, resamples=resamples)
     written = write_study(found, folder, command=shlex.join(["mirrormask", *sys.argv[1:]]))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mirrormask.core.errors import DataError, MirrormaskError, at_least, one_of
+from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.storage import atomic_file, check_writable
 from mirrormask.models.names import DEFAULT_MODEL
 from mirrormask.probing.impact import Impact, Matrix, impact_matrices
@@ -82,9 +83,11 @@ def probe_file(task: str, file: Path | str, probe: FileProbe, *, progress: Progr
         check_writable(probe.out.parent)
     if not Path(file).exists():
         raise DataError(f"There is no file {file}. Check the path.")
-    for read in (file, probe.gold, probe.dev):
-        if probe.out is not None and read is not None and probe.out.resolve() == Path(read).resolve():
-            raise MirrormaskError(f"{probe.out} is read by this command, and --out would write over it. Name another.")
+    read = (file, probe.gold, probe.dev, probe.model)
+    if probe.out is not None:
+        spare_inputs([*read, probe.store], replaced=[probe.out])
+    if probe.store is not None:
+        spare_inputs(read, into=probe.store, option="--store")
     if task != "segment" and (probe.gold or probe.dev):
         raise MirrormaskError("--gold and --dev belong to segment: files of trees are scored against themselves.")
     found = TASKS[task](Path(file), probe, progress)

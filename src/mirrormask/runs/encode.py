@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError, MirrormaskError, MissingExtra, one_of
+from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.similarity import unit_rows
 from mirrormask.core.storage import atomic_file, check_writable
 
@@ -46,6 +47,7 @@ def encode_file(
         raise MirrormaskError(f"Vectors are written as .npy or .parquet. Got --out {out}.")
     one_of("precision", precision, PRECISIONS, of="encoding")
     check_writable(out.parent)
+    spare_inputs([source, model], replaced=[out])
     texts = _texts(source, column)
     first = next(texts, None)
     if first is None:

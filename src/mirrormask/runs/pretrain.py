@@ -20,6 +20,7 @@ from mirrormask.core.seeding import Seeds, derive
 from mirrormask.core.spread import spread_evenly
 from mirrormask.core.storage import atomic_folder, write_json
 from mirrormask.data.text.corpus import build_corpus
+from mirrormask.data.text.origin import paths_in
 from mirrormask.models.loading import quiet_loading
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.precision import best_precision
@@ -34,7 +35,7 @@ from mirrormask.pretraining.plan import Plan
 from mirrormask.pretraining.rates import Rates
 from mirrormask.pretraining.scoring import HeldOutScore
 from mirrormask.pretraining.text import PreparedText
-from mirrormask.runs.runner import MODEL, RECORD, WORK, RunResult, open_folder
+from mirrormask.runs.runner import MODEL, RECORD, WORK, RunResult, open_folder, spare_read
 from mirrormask.runs.versions import versions
 from mirrormask.training.compiling import should_compile
 from mirrormask.training.gather import world
@@ -98,6 +99,7 @@ def pretrain(
     if finished is not None:
         reporter.say(f"{out} is finished already; its model is in {out / MODEL}.")
         return finished
+    spare_read(out, *paths_in(corpus), plan.init, plan.tokenizer, plan.center)
     at_least("minutes", minutes, 0, of="pretraining")
     defaults = {**DEFAULTS, "learning_rate": CONTINUED_RATE} if plan.init else DEFAULTS
     settings = Settings(**{**defaults, **(training or {})}, seeds=Seeds.all(seed), max_length=plan.length)

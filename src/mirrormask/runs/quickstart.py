@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mirrormask.core.errors import at_least
 from mirrormask.core.seeding import generator
 from mirrormask.core.similarity import unit_rows
 from mirrormask.data.docstrings.collecting import Docstring, collect
@@ -27,7 +28,7 @@ from mirrormask.models.encoder import load
 from mirrormask.reporting.page import Section, render, save
 from mirrormask.reporting.tables import Table
 from mirrormask.runs.recipe import build_recipe
-from mirrormask.runs.runner import Reporter, open_folder, run_recipe
+from mirrormask.runs.runner import Reporter, open_folder, run_recipe, spare_read
 
 QUESTIONS = (
     "how do I read a csv file",
@@ -128,7 +129,10 @@ def quickstart(
     """
     out = Path(out)
     reporter = reporter or Reporter()
+    at_least("functions", functions, 10, of="quickstart")
+    recipe = build_recipe({"model": {"name": model}, "training": {"seed": seed, "steps": steps}}, of="quickstart")
     open_folder(out, resume=resume)  # a folder in the way is said at once
+    spare_read(out, model)
     before = load(model)
     found = collect(paths, progress, workers=os.cpu_count() or 1)
     held = hold_out(found, functions, seed)
@@ -137,7 +141,6 @@ def quickstart(
         f"Read {len(found):,} docstrings in {found.files:,} files. {len(held.functions):,} functions are held out to "
         f"measure with; {sentences:,} sentences are left to learn from."
     )
-    recipe = build_recipe({"model": {"name": model}, "training": {"seed": seed, "steps": steps}}, of="quickstart")
     texts = [" ".join(document) for document in held.training]
     run = run_recipe(recipe, out, source=texts, resume=resume, reporter=reporter)
     reporter.say("Measuring before and after on the held-out functions.")

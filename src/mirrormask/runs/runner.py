@@ -14,6 +14,7 @@ from accelerate import PartialState
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
+from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.registry import configuration
 from mirrormask.core.seeding import derive
 from mirrormask.core.storage import check_writable, read_json, recovered, write_json
@@ -21,6 +22,7 @@ from mirrormask.data.batching import Batches
 from mirrormask.data.held_out import Rest
 from mirrormask.data.pairs import pairings
 from mirrormask.data.text.corpus import Corpus, build_corpus
+from mirrormask.data.text.origin import paths_in
 from mirrormask.data.text.tokens import LazyTokens, Tokenized, build_tokens
 from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.evaluation.selection import Selection, check_dev, choose_selection
@@ -33,7 +35,7 @@ from mirrormask.runs.versions import versions
 from mirrormask.training.compiling import WIDTHS, can_replay, compile_encoder, restore, should_compile
 from mirrormask.training.estimate import estimate
 from mirrormask.training.gather import world
-from mirrormask.training.loop import CHECKPOINT, Reporter, Result, Score, check_trackers, fit
+from mirrormask.training.loop import BEST, CHECKPOINT, METRICS, Reporter, Result, Score, check_trackers, fit
 from mirrormask.training.method import Composition, Method
 from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
@@ -89,6 +91,8 @@ def run_recipe(
     if finished is not None:
         reporter.say(f"{out} is finished already; its encoder is in {out / MODEL}.")
         return finished
+    text = source if source is not None else _names(recipe.data.corpus)
+    spare_read(out, *paths_in(text), recipe.data.dev, recipe.model.name)
     composition: Composition = methods.build(recipe.method.name, **recipe.method.parameters)
     settings = _settings(recipe, composition)
     check_dev(recipe.data.dev)
@@ -226,6 +230,12 @@ def open_folder(out: Path, *, resume: bool) -> RunResult | None:
         raise MirrormaskError(f"{out} holds an unfinished run. Go on with --resume, give another --out, or remove it.")
     check_writable(out)  # better now than after an hour
     return None
+
+
+def spare_read(out: Path, *inputs: Path | str) -> None:
+    """Refuse a run's folder in which writing or tidying up would strike one of these inputs."""
+    own = (MODEL, RECORD, WORK, CHECKPOINT, BEST, METRICS)
+    spare_inputs(inputs, replaced=[out / name for name in own], into=out)
 
 
 def _settings(recipe: Recipe, composition: Composition) -> Settings:

@@ -63,6 +63,13 @@ def check_names(names: Sequence[str]) -> None:
     find_origin(names[0] if len(names) == 1 else [Path(name) for name in names])
 
 
+def paths_in(source: Any) -> list[Path]:
+    """Return the paths that a source names; texts name none."""
+    if isinstance(source, (str, Path)):
+        return [Path(source)]
+    return [item for item in source if isinstance(item, Path)] if isinstance(source, (list, tuple)) else []
+
+
 def _joined(origins: list[Origin]) -> Origin:
     if len(origins) == 1:
         return origins[0]
