@@ -129,3 +129,14 @@ class Frame:
     def around(self, ids: Ids, max_length: int) -> Ids:
         """Return prefix + ids + suffix, the text cut so that all fits into `max_length`."""
         return np.concatenate([self.prefix, ids[: max(0, max_length - len(self))], self.suffix])
+
+    def around_each(self, rows: Sequence[Ids], max_length: int) -> list[Ids]:
+        """Return prefix + ids + suffix of every row, the text cut so that all fits into `max_length`."""
+        if not rows:
+            return []
+        around = len(self)
+        room = max(0, max_length - around)
+        texts = [ids[:room] for ids in rows]
+        whole = np.concatenate([piece for ids in texts for piece in (self.prefix, ids, self.suffix)])
+        ends = np.cumsum([len(ids) + around for ids in texts]).tolist()
+        return [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]

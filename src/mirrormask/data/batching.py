@@ -88,7 +88,7 @@ class Batches:
         drawn = order.take(start + rows * rank // world, start + rows * (rank + 1) // world)
         columns = self.examples.columns(drawn, derive(self.seed, "pairs", epoch))
         return Batch(
-            columns=tuple(Tokens.of([self.frame.around(ids, self.max_length) for ids in column]) for column in columns),
+            columns=tuple(Tokens.of(self.frame.around_each(column, self.max_length)) for column in columns),
             text_ids=torch.from_numpy(np.array(self.examples.text_ids(drawn))),
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import at_least
-from mirrormask.core.seeding import derive
+from mirrormask.core.seeding import derive, mixed
 
 _ROUNDS = 12
 
@@ -63,18 +63,7 @@ class ShuffledOrder:
         left, right = np.divmod(rows, self._right)
         for turn, key in enumerate(self._keys):
             if turn % 2:
-                right = (right + _mixed(left, key)) % self._right
+                right = (right + mixed(left, key)) % self._right
             else:
-                left = (left + _mixed(right, key)) % self._left
+                left = (left + mixed(right, key)) % self._left
         return left * self._right + right
-
-
-def _mixed(digits: NDArray[np.uint64], key: np.uint64) -> NDArray[np.uint64]:
-    """Return a hash of each digit, short of 2**63 so that adding a digit cannot overflow (SplitMix64's finalizer)."""
-    mixed = (digits + key) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(30)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return mixed >> np.uint64(1)

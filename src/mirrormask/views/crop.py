@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids, Tokens
 from mirrormask.core.errors import between
-from mirrormask.data.pairs.crops import word_edges
+from mirrormask.data.text.words import word_edges
 from mirrormask.views import View, Vocabulary, rewrite_texts, views
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids, Tokens
-from mirrormask.data.pairs.crops import word_edges
+from mirrormask.data.text.words import word_edges
 from mirrormask.views import View, Vocabulary, rewrite_texts, views
 
 

@@ -113,26 +113,28 @@ def test_crops_depend_on_seed_and_example_only(wordpiece: Any, tmp_path: Path) -
     assert together != drawn([4, 1, 3], seed=10)
 
 
-def test_texts_without_two_crops_come_whole() -> None:
-    starts = np.ones(100, dtype=bool)
-    chance = np.random.default_rng(0)
-    ids = np.arange(8)
-    for count in (0, 1, 5, 8):
-        first, second = two_crops(ids[:count], starts, min_words=8, max_words=25, chance=chance)
-        assert first.tolist() == second.tolist() == list(range(count))
-    first, second = two_crops(np.arange(9), starts, min_words=8, max_words=8, chance=chance)
-    assert sorted([first.tolist(), second.tolist()]) == [list(range(8)), list(range(1, 9))]
+def test_texts_without_two_crops_come_whole(wordpiece: Any, tmp_path: Path) -> None:
+    words = np.array([0, 1, 5, 8])
+    first, second = two_crops(words, min_words=8, max_words=25, rows=np.arange(4), seed=1)
+    assert first.tolist() == second.tolist() == [[0, count] for count in words]
+    first, second = two_crops(np.array([9]), min_words=8, max_words=8, rows=np.array([3]), seed=1)
+    assert sorted([*first.tolist(), *second.tolist()]) == [[0, 8], [1, 9]]
+    examples = indexed(wordpiece, tmp_path, "crops", ["a short one", "the river"])
+    for column in examples.columns(np.array([0, 1]), 1):
+        assert [ids.tolist() for ids in column] == [ids_of(wordpiece, text) for text in ("a short one", "the river")]
 
 
-def test_the_first_token_begins_a_word() -> None:
-    starts = np.array([False, True])
-    ids = np.array([0, 0, 1, 0, 1])
-    found = {
-        tuple(part.tolist())
-        for seed in range(30)
-        for part in two_crops(ids, starts, min_words=1, max_words=1, chance=np.random.default_rng(seed))
-    }
-    assert found == {(0, 0), (1, 0), (1,)}
+def test_the_second_crop_is_drawn_like_the_first_among_the_others() -> None:
+    """Of three words one or two are cropped: the chances are 1/6 for each single word and 1/4 for each two."""
+    count = 60_000
+    first, second = two_crops(np.full(count, 3), min_words=1, max_words=2, rows=np.arange(count), seed=5)
+    chances = {(0, 1): 1 / 6, (1, 2): 1 / 6, (2, 3): 1 / 6, (0, 2): 1 / 4, (1, 3): 1 / 4}
+    seen: dict[tuple[tuple[int, int], tuple[int, int]], int] = {}
+    for one, other in zip(map(tuple, first.tolist()), map(tuple, second.tolist()), strict=True):
+        seen[one, other] = seen.get((one, other), 0) + 1
+    assert set(seen) == {(one, other) for one in chances for other in chances if one != other}
+    for (one, other), times in seen.items():
+        assert times / count == pytest.approx(chances[one] * chances[other] / (1 - chances[one]), abs=0.006)
 
 
 def test_crops_keep_more_of_a_paragraph() -> None:

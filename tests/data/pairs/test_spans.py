@@ -6,16 +6,43 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.pairs.spans import Spans, two_spans
+from mirrormask.core.seeding import uniforms
+from mirrormask.data.pairs.spans import DRAWS, Spans, beta, two_spans
 from mirrormask.data.text.corpus import build_corpus
 from mirrormask.data.text.tokens import build_tokens
 
 
 def drawn(words: int, count: int = 4000) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    rng = np.random.default_rng(0)
-    return [two_spans(words, 5, 25, rng) for _ in range(count)]
+    chance = uniforms(words, np.arange(count)[:, None], np.arange(DRAWS))
+    anchors, positives = two_spans(np.full(count, words), 5, 25, chance)
+    return list(zip(map(tuple, anchors.tolist()), map(tuple, positives.tolist()), strict=True))
+
+
+@pytest.mark.parametrize("shape", [(4, 2), (2, 4)])
+def test_a_smallest_of_uniform_draws_is_a_beta_draw(shape: tuple[int, int]) -> None:
+    found = beta(shape, uniforms(shape[0], np.arange(5000)[:, None], np.arange(5)))
+    assert kstest(found, "beta", shape).pvalue > 1e-3
+    assert kstest(found, "beta", shape[::-1]).pvalue < 1e-9
+
+
+def test_many_texts_are_drawn_as_a_loop_draws_them() -> None:
+    words, rows = np.array([0, 1, 4, 5, 17, 25, 300]), np.arange(7)
+    for seed in range(30):
+        chance = uniforms(seed, rows[:, None], np.arange(DRAWS))
+        found = two_spans(words, 5, 25, chance)
+        for n, u, anchor, positive in zip(words.tolist(), chance.tolist(), *found, strict=True):
+            most = min(25, n)
+            least = min(5, most)
+            long = int(sorted(u[:5])[3] * (most - least) + least)
+            short = int(sorted(u[5:10])[1] * (most - least) + least)
+            start = int(u[10] * (n - long + 1))
+            low, high = max(0, start - short), min(n - short, start + long)
+            first = low + int(u[11] * (high - low + 1))
+            assert anchor.tolist() == [start, start + long]
+            assert positive.tolist() == [first, first + short]
 
 
 def test_spans_stay_inside_and_near_each_other() -> None:

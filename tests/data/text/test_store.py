@@ -58,6 +58,25 @@ def test_a_block_may_be_empty(tmp_path: Path) -> None:
         reader[0]
 
 
+def test_many_rows_are_taken_at_once(tmp_path: Path) -> None:
+    rows = rows_of(500)
+    writer = RaggedWriter(tmp_path / "rows", np.uint16)
+    for row in rows:
+        writer.append(row.astype(np.uint16).tobytes())
+    reader = writer.finish()
+    wanted = [499, 3, 3, 0, 250]
+    assert [row.tolist() for row in reader.take(wanted)] == [rows[i].tolist() for i in wanted]
+    assert reader.take([0])[0].dtype == np.uint16
+    assert reader.take([]) == []
+    for wrong in ([3, 500], [-1]):
+        with pytest.raises(IndexError, match="has 500 rows"):
+            reader.take(wrong)
+    with (tmp_path / "rows.values.npy").open("r+b") as file:
+        file.truncate(200)
+    with pytest.raises(DataError, match="ends too early"):
+        reader.take([499])
+
+
 def test_nothing_appears_before_the_end(tmp_path: Path) -> None:
     writer = RaggedWriter(tmp_path / "rows", np.uint8)
     writer.append(b"abc")

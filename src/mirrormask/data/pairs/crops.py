@@ -14,49 +14,48 @@ from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least
-from mirrormask.core.seeding import generator
+from mirrormask.core.seeding import derive, integers, uniforms
 from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
 from mirrormask.data.text.corpus_folder import Corpus
 from mirrormask.data.text.tokens import Tokenized
+from mirrormask.data.text.words import Words
 
 _PARAGRAPH = 512  # tokens of a paragraph that crops are drawn from, at least
 
 
-def two_crops(
-    ids: Ids, starts: NDArray[np.bool_], *, min_words: int, max_words: int, chance: np.random.Generator
-) -> tuple[Ids, Ids]:
-    """Return two different spans of whole words, or the whole text twice where it has no two.
+def spans(words: Rows, min_words: int, max_words: int, chance: NDArray[np.float64]) -> Rows:
+    """Return first word and end of a random span of each text (n, 2), as long as asked where there are so many words.
 
     Args:
-        ids: token ids of the text.
-        starts: for every id of the vocabulary, whether it begins a word.
+        words: in each text (n,).
         min_words, max_words: bounds of the words in a span, both included.
-        chance: where the spans come from.
+        chance: uniform draws (n, 2): the length, then the place.
     """
-    edges = word_edges(ids, starts)
-    words = len(edges) - 1
-    if words <= min_words:
-        return ids, ids
-    first = span(words, min_words, max_words, chance)
-    second = first
-    while second == first:
-        second = span(words, min_words, max_words, chance)
-    return ids[edges[first[0]] : edges[first[1]]], ids[edges[second[0]] : edges[second[1]]]
+    length = integers(np.minimum(min_words, words), np.minimum(max_words, words), chance[:, 0])
+    start = integers(0, words - length, chance[:, 1])
+    return np.stack([start, start + length], axis=1)
 
 
-def word_edges(ids: Ids, starts: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return where each word of a text begins, and the end of the last one."""
-    begins = np.flatnonzero(starts[ids])
-    if len(begins) == 0 or begins[0] != 0:
-        begins = np.concatenate([[0], begins])  # the first token begins a word, marked or not
-    return np.append(begins, len(ids))
+def two_crops(words: Rows, *, min_words: int, max_words: int, rows: Rows, seed: int) -> tuple[Rows, Rows]:
+    """Return two different spans of each text (n, 2), or the whole text twice where it has no two.
 
+    Args:
+        words: in each text (n,).
+        min_words, max_words: bounds of the words in a span, both included.
+        rows: number of each text (n,).
+        seed: where the spans come from, with the number of the text.
+    """
 
-def span(words: int, min_words: int, max_words: int, chance: np.random.Generator) -> tuple[int, int]:
-    """Return first word and end of a random span, as long as asked where there are so many words."""
-    length = int(chance.integers(min(min_words, words), min(max_words, words), endpoint=True))
-    start = int(chance.integers(words - length, endpoint=True))
-    return start, start + length
+    def drawn(some: Rows, turn: int) -> Rows:
+        chance = uniforms(seed, rows[some, None], np.arange(2 * turn, 2 * turn + 2))
+        return spans(words[some], min_words, max_words, chance)
+
+    first = drawn(np.arange(len(rows)), 0)
+    second, turn = first.copy(), 0
+    while len(same := np.flatnonzero((first == second).all(axis=1) & (words > min_words))):
+        turn += 1
+        second[same] = drawn(same, turn)
+    return first, second
 
 
 @pairings.register("crops")
@@ -74,10 +73,14 @@ class Crops(Pairing):
     def index(self, corpus: Corpus, tokens: Tokenized, folder: Path) -> Examples:
         """Return one example a row, with two columns."""
         one_column(corpus, "crops")
-        return TwoOfEach(tokens, self._draw, "crops")
+        return TwoOfEach(tokens, self._draw)
 
-    def _draw(self, ids: Ids, starts: NDArray[np.bool_], chance: np.random.Generator) -> tuple[Ids, Ids]:
-        return two_crops(ids, starts, min_words=self.min_words, max_words=self.max_words, chance=chance)
+    def _draw(self, texts: Words, rows: Rows, seed: int) -> tuple[list[Ids], list[Ids]]:
+        seed = derive(seed, "crops")
+        first, second = two_crops(
+            texts.counts, min_words=self.min_words, max_words=self.max_words, rows=rows, seed=seed
+        )
+        return texts.spans(first), texts.spans(second)
 
 
 class TwoOfEach(Examples):
@@ -85,28 +88,17 @@ class TwoOfEach(Examples):
 
     Args:
         tokens: the rows.
-        draw: returns the two parts of a row's ids, by where words begin and by chance.
-        purpose: names the random choices.
+        draw: returns the first parts and the second parts of texts, by the words of the texts, the numbers of their
+            rows and the seed.
     """
 
-    def __init__(
-        self,
-        tokens: Tokenized,
-        draw: Callable[[Ids, NDArray[np.bool_], np.random.Generator], tuple[Ids, Ids]],
-        purpose: str,
-    ) -> None:
+    def __init__(self, tokens: Tokenized, draw: Callable[[Words, Rows, int], tuple[list[Ids], list[Ids]]]) -> None:
         self._tokens = tokens
         self._draw = draw
-        self._purpose = purpose
 
     def __len__(self) -> int:
         return len(self._tokens)
 
     def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
         """Return the first part of each text, and the second."""
-        rows = examples.tolist()
-        pairs = [
-            self._draw(ids, self._tokens.starts, generator(seed, self._purpose, row))
-            for row, ids in zip(rows, self._tokens.take(rows), strict=True)
-        ]
-        return [first for first, _ in pairs], [second for _, second in pairs]
+        return self._draw(Words.of(self._tokens.take(examples.tolist()), self._tokens.starts), examples, seed)

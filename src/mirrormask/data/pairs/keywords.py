@@ -6,6 +6,7 @@ Paper: Lee et al. 2019, "Latent Retrieval for Weakly Supervised Open Domain Ques
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,13 @@ from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least, between
-from mirrormask.core.seeding import generator
+from mirrormask.core.seeding import derive, integers, uniforms
 from mirrormask.core.spread import spread_evenly
 from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
-from mirrormask.data.pairs.crops import span, word_edges
+from mirrormask.data.pairs.crops import TwoOfEach, spans
 from mirrormask.data.text.corpus_folder import Corpus
 from mirrormask.data.text.tokens import Tokenized
+from mirrormask.data.text.words import Words, ranges
 
 _LONG = 4  # times the fewest words of a passage: a shorter text is one sentence, and its halves mean different things
 _SAMPLE = 20_000  # rows that token frequencies are counted on
@@ -37,33 +39,46 @@ def rarity(tokens: Tokenized, sample: int = _SAMPLE) -> NDArray[np.float64]:
     return inverse
 
 
-def keywords_of(
-    ids: Ids, edges: NDArray[np.int64], weights: NDArray[np.float64], count: int, chance: np.random.Generator
-) -> Ids:
-    """Return some words of a text in their order, drawn by how rare they are.
+def rarest_pieces(texts: Words, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how rare each word of the texts is: as rare as its rarest piece, and never quite zero (w,)."""
+    if len(texts.edges) == 1:
+        return np.zeros(0)
+    return np.maximum.reduceat(weights[texts.ids], texts.edges[:-1]) + 1e-3
+
+
+def draw_words(rare: NDArray[np.float64], owner: Rows, counts: Rows, chance: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which words are drawn, without replacement, each time by how rare those left are.
+
+    Efraimidis and Spirakis 2006, "Weighted random sampling with a reservoir": the words of the `count` smallest
+    -log(u) / rarity are such a draw.
 
     Args:
-        ids: token ids of the text.
-        edges: where its words begin, and its end.
-        weights: for every id of the vocabulary, its rarity; a word is as rare as its rarest piece.
-        count: how many words, at most all.
-        chance: where they come from.
+        rare: rarity of each word (m,).
+        owner: the text that each word belongs to (m,), in ascending order.
+        counts: how many words each text gives, at most all (n,).
+        chance: a uniform draw for each word (m,).
     """
-    words = len(edges) - 1
-    rare = np.maximum.reduceat(weights[ids], edges[:-1]) + 1e-3
-    chosen = np.sort(chance.choice(words, min(count, words), replace=False, p=rare / rare.sum()))
-    return np.concatenate([ids[edges[word] : edges[word + 1]] for word in chosen])
+    order = np.lexsort((-np.log1p(-chance) / rare, owner))
+    sizes = np.bincount(owner, minlength=len(counts))
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    drawn = np.zeros(len(owner), dtype=np.bool_)
+    drawn[order[place < counts[owner]]] = True
+    return drawn
 
 
-def two_passages(
-    words: int, min_words: int, max_words: int, chance: np.random.Generator
-) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return two spans of words that do not overlap, in either order; there must be twice `min_words`."""
-    cut = int(chance.integers(min_words, words - min_words, endpoint=True))
-    first = span(cut, min_words, max_words, chance)
-    start, stop = span(words - cut, min_words, max_words, chance)
-    pair = first, (cut + start, cut + stop)
-    return pair if chance.random() < 0.5 else pair[::-1]  # type: ignore[return-value]
+def two_passages(words: Rows, min_words: int, max_words: int, chance: NDArray[np.float64]) -> tuple[Rows, Rows]:
+    """Return two spans of each text (n, 2) that do not overlap, in either order.
+
+    Args:
+        words: in each text (n,), twice `min_words` at least.
+        min_words, max_words: bounds of the words in a span, both included.
+        chance: uniform draws (n, 6): where the text is cut, the span of each half, the order.
+    """
+    cut = integers(min_words, words - min_words, chance[:, 0])
+    before = spans(cut, min_words, max_words, chance[:, 1:3])
+    after = cut[:, None] + spans(words - cut, min_words, max_words, chance[:, 3:5])
+    swapped = chance[:, 5:6] < 0.5
+    return np.where(swapped, after, before), np.where(swapped, before, after)
 
 
 @pairings.register("keywords")
@@ -94,20 +109,28 @@ class Keywords(Pairing):
         self.max_words = at_least("max_words", max_words, min_words, of="keywords")
         self.passages = between("passages", passages, 0, 1 + 1e-9, of="keywords")
 
-    def draw(
-        self, ids: Ids, starts: NDArray[np.bool_], weights: NDArray[np.float64], chance: np.random.Generator
-    ) -> tuple[Ids, Ids]:
-        """Return anchor and positive from the token ids of a text."""
-        edges = word_edges(ids, starts)
-        words = len(edges) - 1
-        apart = chance.random() < self.passages
-        if apart and words >= _LONG * self.min_words:
-            (a, b), (c, d) = two_passages(words, self.min_words, self.max_words, chance)
-            return ids[edges[a] : edges[b]], ids[edges[c] : edges[d]]
-        first, last = span(words, self.min_words, self.max_words, chance)
-        passage = ids[edges[first] : edges[last]]
-        count = int(chance.integers(self.min_keywords, self.max_keywords, endpoint=True))
-        return keywords_of(passage, edges[first : last + 1] - edges[first], weights, count, chance), passage
+    def draw(self, texts: Words, rows: Rows, seed: int, weights: NDArray[np.float64]) -> tuple[list[Ids], list[Ids]]:
+        """Return anchors and positives of texts.
+
+        Args:
+            texts: the words of the texts.
+            rows: the number of each, which its draws depend on.
+            seed: of this epoch.
+            weights: for every id of the vocabulary, its rarity.
+        """
+        seed, words = derive(seed, "keywords"), texts.counts
+        chance = uniforms(seed, rows[:, None], np.arange(10))
+        passages = spans(words, self.min_words, self.max_words, chance[:, 1:3])
+        counts = integers(self.min_keywords, self.max_keywords, chance[:, 3])
+        asked = passages.copy()
+        apart = np.flatnonzero((chance[:, 0] < self.passages) & (words >= _LONG * self.min_words))
+        asked[apart], passages[apart] = two_passages(words[apart], self.min_words, self.max_words, chance[apart, 4:])
+        counts[apart] = words[apart]  # of another passage all words are taken
+        begin, end = (texts.first[:-1, None] + asked).T
+        numbers, owner = ranges(begin, end), np.repeat(np.arange(len(rows)), end - begin)
+        each = uniforms(derive(seed, "words"), rows[owner], numbers - texts.first[owner])
+        drawn = draw_words(rarest_pieces(texts, weights)[numbers], owner, counts, each)
+        return texts.chosen(numbers[drawn], np.bincount(owner[drawn], minlength=len(rows))), texts.spans(passages)
 
     def max_tokens_needed(self, room: int) -> int:
         """Return more than fits into the model: words may come from far into the text."""
@@ -116,27 +139,4 @@ class Keywords(Pairing):
     def index(self, corpus: Corpus, tokens: Tokenized, folder: Path) -> Examples:
         """Return one example a row, with two columns."""
         one_column(corpus, "keywords")
-        return KeywordRows(tokens, rarity(tokens), self)
-
-
-class KeywordRows(Examples):
-    """Rows drawn as keywords and a passage."""
-
-    def __init__(self, tokens: Tokenized, weights: NDArray[np.float64], pairing: Keywords) -> None:
-        self._tokens = tokens
-        self._weights = weights
-        self._pairing = pairing
-
-    def __len__(self) -> int:
-        return len(self._tokens)
-
-    def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
-        """Return two columns drawn from each text."""
-        rows = examples.tolist()
-        pairs = [
-            self._pairing.draw(ids, self._tokens.starts, self._weights, generator(seed, "keywords", row))
-            if len(ids)
-            else (ids, ids)
-            for row, ids in zip(rows, self._tokens.take(rows), strict=True)
-        ]
-        return [first for first, _ in pairs], [second for _, second in pairs]
+        return TwoOfEach(tokens, partial(self.draw, weights=rarity(tokens)))

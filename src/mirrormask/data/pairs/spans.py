@@ -19,36 +19,41 @@ from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least
-from mirrormask.data.pairs import Examples, Pairing, one_column, pairings
-from mirrormask.data.pairs.crops import TwoOfEach, word_edges
+from mirrormask.core.seeding import derive, integers, uniforms
+from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
+from mirrormask.data.pairs.crops import TwoOfEach
 from mirrormask.data.text.corpus_folder import Corpus
 from mirrormask.data.text.tokens import Tokenized
+from mirrormask.data.text.words import Words
 
 _PARAGRAPH = 512  # tokens of a paragraph that spans are drawn from, at least
-ANCHOR, POSITIVE = (4.0, 2.0), (2.0, 4.0)
+ANCHOR, POSITIVE = (4, 2), (2, 4)
 """The Beta distributions of the two lengths."""
 
+DRAWS = 12
+"""Uniform draws that one pair takes: five for each length, one for each place."""
 
-def two_spans(
-    words: int, min_words: int, max_words: int, chance: np.random.Generator
-) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return first word and end of the anchor's span and of the positive's.
+
+def beta(shape: tuple[int, int], chance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return draws of Beta(a, b), a and b whole (n,): the a-th smallest of a + b - 1 uniform draws (n, a + b - 1)."""
+    return np.sort(chance, axis=1)[:, shape[0] - 1]
+
+
+def two_spans(words: Rows, min_words: int, max_words: int, chance: NDArray[np.float64]) -> tuple[Rows, Rows]:
+    """Return first word and end of the anchor's span and of the positive's, for each text (n, 2).
 
     Args:
-        words: in the text.
+        words: in each text (n,).
         min_words, max_words: bounds of a span, as far as the text has so many words.
-        chance: where the spans come from.
+        chance: uniform draws (n, DRAWS).
     """
-    most = min(max_words, words)
-    least = min(min_words, most)
-
-    def length(shape: tuple[float, float]) -> int:
-        return int(chance.beta(*shape) * (most - least) + least)
-
-    long, short = length(ANCHOR), length(POSITIVE)
-    start = int(chance.integers(words - long, endpoint=True))
-    first = int(chance.integers(max(0, start - short), min(words - short, start + long), endpoint=True))
-    return (start, start + long), (first, first + short)
+    most = np.minimum(max_words, words)
+    least = np.minimum(min_words, most)
+    long = (beta(ANCHOR, chance[:, :5]) * (most - least) + least).astype(np.int64)
+    short = (beta(POSITIVE, chance[:, 5:10]) * (most - least) + least).astype(np.int64)
+    start = integers(0, words - long, chance[:, 10])
+    first = integers(np.maximum(0, start - short), np.minimum(words - short, start + long), chance[:, 11])
+    return np.stack([start, start + long], axis=1), np.stack([first, first + short], axis=1)
 
 
 @pairings.register("spans")
@@ -66,11 +71,9 @@ class Spans(Pairing):
     def index(self, corpus: Corpus, tokens: Tokenized, folder: Path) -> Examples:
         """Return one example a row, with two columns."""
         one_column(corpus, "spans")
-        return TwoOfEach(tokens, self._draw, "spans")
+        return TwoOfEach(tokens, self._draw)
 
-    def _draw(self, ids: Ids, starts: NDArray[np.bool_], chance: np.random.Generator) -> tuple[Ids, Ids]:
-        if not len(ids):
-            return ids, ids
-        edges = word_edges(ids, starts)
-        (a, b), (c, d) = two_spans(len(edges) - 1, self.min_words, self.max_words, chance)
-        return ids[edges[a] : edges[b]], ids[edges[c] : edges[d]]
+    def _draw(self, texts: Words, rows: Rows, seed: int) -> tuple[list[Ids], list[Ids]]:
+        chance = uniforms(derive(seed, "spans"), rows[:, None], np.arange(DRAWS))
+        anchors, positives = two_spans(texts.counts, self.min_words, self.max_words, chance)
+        return texts.spans(anchors), texts.spans(positives)

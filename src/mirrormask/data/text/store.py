@@ -127,6 +127,14 @@ class ArrayReader:
             data = b"".join(pieces)
         return np.frombuffer(data, dtype=self.dtype)
 
+    def joined(self, slices: Sequence[Sequence[int]]) -> bytes:
+        """Return the bytes of many slices, one after another."""
+        read, descriptor, begin, size = os.pread, self._descriptor, self._start, self.dtype.itemsize
+        data = b"".join([read(descriptor, size * (b - a), begin + size * a) for a, b in slices])
+        if len(data) != size * sum(b - a for a, b in slices):
+            return b"".join([self.slice(a, b).tobytes() for a, b in slices])  # a slice beyond 2 GB, or a file cut short
+        return data
+
     def close(self) -> None:
         """Close the file."""
         if self._descriptor >= 0:
@@ -217,6 +225,15 @@ class RaggedReader:
             raise IndexError(f"{self.path} has {len(self)} rows, no row {index}")
         start, stop = self.offsets.slice(index, index + 2).tolist()
         return self.values.slice(start, stop)
+
+    def take(self, rows: Sequence[int]) -> list[Array]:
+        """Return many rows, each a read-only array."""
+        if len(rows) and not 0 <= min(rows) <= max(rows) < len(self):
+            raise IndexError(f"{self.path} has {len(self)} rows, not all of {min(rows)} to {max(rows)}")
+        places = np.frombuffer(self.offsets.joined([(row, row + 2) for row in rows]), dtype=np.int64).reshape(-1, 2)
+        values = np.frombuffer(self.values.joined(places.tolist()), dtype=self.values.dtype)
+        ends = np.cumsum(places[:, 1] - places[:, 0]).tolist()
+        return [values[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
     def block(self, start: int, stop: int) -> tuple[Array, Array]:
         """Return the items of rows `start` to `stop` in one array, and where each begins, with the end."""

@@ -76,7 +76,7 @@ class TokenStore:
 
     def take(self, rows: Sequence[int], column: int = 0) -> list[Ids]:
         """Return the ids of one column of the given rows."""
-        return [self._columns[column][row] for row in rows]
+        return self._columns[column].take(rows)
 
 
 class LazyTokens:
