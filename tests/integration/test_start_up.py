@@ -70,6 +70,13 @@ def test_the_list_is_quick_and_right(tmp_path: Path) -> None:
     assert json.loads(text) == {kind: [told(part) for part in parts] for kind, parts in catalogue().items()}
 
 
+def test_info_is_quick(tmp_path: Path) -> None:
+    codes, slow, text = imported(["info"], ["info", "mini-sentence"], cwd=tmp_path)
+    assert codes == [0, 0] and slow == []
+    assert "Next: mirrormask train my.txt --model mini --out my-encoder" in text
+    assert 'Next: mirrormask similarity "a cat sat" "a dog lay down" --model mini-sentence' in text
+
+
 @pytest.mark.parametrize(
     "command",
     [

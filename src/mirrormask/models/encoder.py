@@ -19,11 +19,9 @@ from mirrormask.models.embeddings import embedding_module
 from mirrormask.models.lm_head import copy_head
 from mirrormask.models.loading import cache_if_offline, quiet_loading
 from mirrormask.models.mask_prompt import TEMPLATE, MaskPooling, PromptedTransformer
+from mirrormask.models.model_files import FACTS
 from mirrormask.models.names import DEFAULT_MODEL, resolve, unreachable
 from mirrormask.models.pooling import PoolingModules, describe, poolings
-
-FACTS = "mirrormask.json"
-"""The file in a saved encoder that says how it was made."""
 
 OUR_MODULES = {f"{c.__module__}.{c.__name__}": c for c in (PromptedTransformer, MaskPooling)}
 

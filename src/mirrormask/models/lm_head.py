@@ -10,9 +10,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from mirrormask.core.errors import ModelError
-
-HEAD = "lm_head.safetensors"
-"""The file in a saved encoder that holds its LM head."""
+from mirrormask.models.model_files import HEAD
 
 
 def copy_head(source: str, out: Path) -> bool:

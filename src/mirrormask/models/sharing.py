@@ -17,22 +17,16 @@ from torch import Tensor
 
 from mirrormask.core.errors import ModelError
 from mirrormask.core.storage import atomic_folder, write_json
-from mirrormask.models.lm_head import HEAD
+from mirrormask.models.model_files import HEAD, INDEX, WHOLE, weight_files
 
-INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
 COMMON, LAYERS = "common.safetensors", "layers.safetensors"
 
 
 def read_weights(folder: Path | str) -> dict[str, Tensor]:
     """Return all weights of a model in one file or in shards."""
-    folder = Path(folder)
-    if (folder / INDEX).is_file():
-        files = sorted(set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()))
-    else:
-        files = [WHOLE]
     found: dict[str, Tensor] = {}
-    for file in files:
-        with safe_open(folder / file, framework="pt") as stored:
+    for file in weight_files(Path(folder)):
+        with safe_open(file, framework="pt") as stored:
             found |= {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
     return found
 

@@ -1,0 +1,57 @@
+"""What the files of a model say, read without the libraries that would run it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+
+from mirrormask.core.errors import ModelError
+from mirrormask.core.storage import read_json
+
+FACTS, HEAD = "mirrormask.json", "lm_head.safetensors"
+"""The files in a saved encoder that say how it was made, and that hold its LM head."""
+
+INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
+"""The list of a model's files of weights, and the only one where there is no list."""
+
+
+@contextlib.contextmanager
+def readable(folder: Path) -> Iterator[None]:
+    """Turn what goes wrong while a model's files are read into one sentence."""
+    try:
+        yield
+    except SafetensorError as error:
+        raise ModelError(f"The weights in {folder} are damaged ({error}). Copy the model again.") from error
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:160].rstrip(".")
+        raise ModelError(
+            f"{folder} could not be read as a model ({first}). Copy it again, or name another model."
+        ) from error
+
+
+def settings(folder: Path, name: str) -> dict[str, Any]:
+    """Return a file of settings, or nothing where there is none."""
+    found = read_json(folder / name) if (folder / name).is_file() else {}
+    if not isinstance(found, dict):
+        raise TypeError(f"{name} holds no table")
+    return found
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the files that hold a model's weights; none where they are in no file of safetensors."""
+    if (folder / INDEX).is_file():
+        return [folder / name for name in sorted(set(read_json(folder / INDEX)["weight_map"].values()))]
+    return [folder / WHOLE] if (folder / WHOLE).is_file() else []
+
+
+def weight_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every weight of a model; only the heads of its files are read."""
+    found = {}
+    for file in weight_files(folder):
+        with safe_open(file, framework="np") as stored:
+            found |= {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
+    return found
