@@ -1,80 +1,60 @@
-"""Training speed against sentence-transformers' own trainer, on the same model, batches and machine, interleaved.
+"""Training speed against what a careful user has without us: the same model, texts, batches, precision and machine.
 
     python benchmarks/train_speed.py --model mini --corpus wiki100k
-    python benchmarks/train_speed.py --shape base --corpus wiki100k      # a GPU, a random 12x768 BERT
+    python benchmarks/train_speed.py --shape base --steps 200 --warm 40      # a GPU, a random 12x768 BERT
 
-Ours runs with its defaults (the precision the device is good at), then once more in float32. The peer is
-`SentenceTransformerTrainer` with `MultipleNegativesRankingLoss` and its defaults; where `datasets` is not installed,
-a plain eager loop over padded batches of the library's own model stands in for it.
+Peers, turn by turn with ours in one process:
+- `trainer`: `SentenceTransformerTrainer` with `MultipleNegativesRankingLoss`, the fused optimizer and, on a GPU,
+  workers for its data. It needs the package `datasets`.
+- `loop`: a bare eager loop without any data loading: texts tokenized once ahead, batches padded to their longest row
+  and kept in pinned memory, both views in one pass, scaled-dot-product attention, fused AdamW, autocast.
+- `loop_compiled`: the same loop under `torch.compile`; on a GPU, or with --compiled.
+
+`ratio` is ours over `peer`, which is the trainer where there is one and the loop otherwise; `ratios` has all of them.
+Both sides compute in the precision the device is good at. Where that is not float32, `--float32` adds both in float32,
+and `defaults`, ours against the peer in float32, which is what the trainer does unless asked.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from timed_training import SHAPES, device_name, random_model, read_texts, updates_per_second, wait
 
-from mirrormask.data.text.corpus import build_corpus
 from mirrormask.models.encoder import build_encoder
 from mirrormask.models.precision import best_precision
-from mirrormask.runs.recipe import build_recipe
-from mirrormask.runs.runner import Reporter, run_recipe
+
+LEARNING_RATE, TEMPERATURE = 3e-5, 0.05
 
 
-class Clock(Reporter):
-    """Adds up the time of the updates after the first `warm`."""
-
-    def __init__(self, warm: int) -> None:
-        self.warm = warm
-        self.seconds: list[float] = []
-
-    def step(self, step: int, metrics: dict[str, float]) -> None:
-        if step > self.warm:
-            self.seconds.append(1 / metrics["steps_per_second"])
-
-    @property
-    def rate(self) -> float:
-        """Return updates per second."""
-        return len(self.seconds) / sum(self.seconds)
-
-
-def ours(model: str, texts: list[str], batch: int, length: int, steps: int, warm: int, precision: str) -> float:
-    recipe = build_recipe(
-        {
-            "model": {"name": model, "pooling": "mean"},
-            "method": {"name": "simcse-unsup"},
-            "training": {
-                "batch_size": batch,
-                "max_length": length,
-                "steps": steps + warm,
-                "precision": precision,
-                "evaluate_every": 10**9,
-                "compile": "on" if torch.cuda.is_available() and precision != "fp32" else "off",
-            },
-        }
+def ours(
+    model: str, texts: list[str], batch: int, length: int, steps: int, warm: int, *, precision: str, compile: str
+) -> float:
+    rate = updates_per_second(
+        model,
+        texts,
+        steps=steps,
+        warm=warm,
+        batch_size=batch,
+        max_length=length,
+        precision=precision,
+        compile=compile,
+        learning_rate=LEARNING_RATE,
     )
-    clock = Clock(warm)
-    with tempfile.TemporaryDirectory() as folder:
-        import mirrormask.runs.runner as runner
-        from mirrormask.evaluation.selection import Selection
-
-        kept = runner.choose_selection
-        runner.choose_selection = lambda *_: Selection("last", "", None)
-        try:
-            run_recipe(recipe, Path(folder) / "run", source=texts, reporter=clock)
-        finally:
-            runner.choose_selection = kept
-    return clock.rate * batch
+    return rate * batch
 
 
-def trainer(model: str, texts: list[str], batch: int, length: int, steps: int, warm: int) -> float:
+def trainer(model: str, texts: list[str], batch: int, length: int, steps: int, warm: int, *, precision: str) -> float:
     from datasets import Dataset
     from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
@@ -82,11 +62,13 @@ def trainer(model: str, texts: list[str], batch: int, length: int, steps: int, w
 
     encoder = build_encoder(model, pooling="mean")
     encoder.max_seq_length = length
-    times: list[float] = []
+    stamps: list[float] = []
 
     class Stamp(TrainerCallback):  # type: ignore[misc]
-        def on_step_end(self, *_: Any, **__: Any) -> None:
-            times.append(time.perf_counter())
+        def on_step_end(self, _arguments: Any, state: Any, *_: Any, **__: Any) -> None:
+            if state.global_step in (warm, warm + steps):
+                wait()
+                stamps.append(time.perf_counter())
 
     data = Dataset.from_dict({"anchor": texts, "positive": texts})
     with tempfile.TemporaryDirectory() as folder:
@@ -94,6 +76,12 @@ def trainer(model: str, texts: list[str], batch: int, length: int, steps: int, w
             output_dir=folder,
             per_device_train_batch_size=batch,
             max_steps=steps + warm,
+            learning_rate=LEARNING_RATE,
+            bf16=precision == "bf16",
+            optim="adamw_torch_fused",
+            dataloader_pin_memory=torch.cuda.is_available(),
+            dataloader_num_workers=4 if torch.cuda.is_available() else 0,
+            dataloader_persistent_workers=torch.cuda.is_available(),
             save_strategy="no",
             report_to=[],
             disable_tqdm=True,
@@ -103,103 +91,142 @@ def trainer(model: str, texts: list[str], batch: int, length: int, steps: int, w
             model=encoder,
             args=arguments,
             train_dataset=data,
-            loss=MultipleNegativesRankingLoss(encoder),
+            loss=MultipleNegativesRankingLoss(encoder, scale=1 / TEMPERATURE),
             callbacks=[Stamp()],
         ).train()
-    return batch * steps / (times[-1] - times[warm - 1])
+    return batch * steps / (stamps[1] - stamps[0])
 
 
-def plain_loop(model: str, texts: list[str], batch: int, length: int, steps: int, warm: int) -> float:
-    """An eager loop at the device's best precision: two forwards over padded batches."""
-    encoder = build_encoder(model, pooling="mean")
-    encoder.max_seq_length = length
-    encoder.train()
-    precision = best_precision(encoder.device)
-    optimizer = torch.optim.AdamW(encoder.parameters(), lr=3e-5)
+def padded_batches(
+    encoder: Any, texts: list[str], batch: int, length: int, count: int, widths: int
+) -> list[dict[str, torch.Tensor]]:
+    """Return `count` batches, tokenized and padded, each row twice for its two views; pinned where there is a GPU."""
+    tokenizer = encoder.tokenizer
+    rows = tokenizer(texts, truncation=True, max_length=length)["input_ids"]
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0)).tolist()
+    found = []
+    for number in range(count):
+        chosen = [rows[order[(number * batch + i) % len(rows)]] for i in range(batch)]
+        made = tokenizer.pad({"input_ids": chosen * 2}, pad_to_multiple_of=widths, return_tensors="pt")
+        kept = {name: made[name] for name in ("input_ids", "attention_mask")}
+        found.append({name: t.pin_memory() for name, t in kept.items()} if torch.cuda.is_available() else kept)
+    return found
+
+
+def loop(
+    model: str,
+    texts: list[str],
+    batch: int,
+    length: int,
+    steps: int,
+    warm: int,
+    *,
+    precision: str,
+    compiled: bool = False,
+) -> float:
+    encoder = build_encoder(model, pooling="mean").train()
+    device = encoder.device
+    widths = 8 if torch.cuda.is_available() else 1
+    batches = padded_batches(encoder, texts, batch, length, steps + warm, 16 if compiled else widths)
+    if compiled:
+        encoder[0].model.compile(dynamic=False)
+    optimizer = torch.optim.AdamW(encoder.parameters(), lr=LEARNING_RATE, fused=True)
+    labels = torch.arange(batch, device=device)
+    chosen = best_precision(device, precision)
     begun = 0.0
-    for step in range(steps + warm):
+    for step, made in enumerate(batches):
         if step == warm:
-            _wait()
+            wait()
             begun = time.perf_counter()
-        rows = [texts[(step * batch + i) % len(texts)] for i in range(batch)]
-        with precision.autocast(encoder.device):
-            views = [
-                encoder({k: v.to(encoder.device) for k, v in encoder.preprocess(rows).items() if k != "modality"})
-                for _ in range(2)
-            ]
-        one, two = (torch.nn.functional.normalize(v["sentence_embedding"].float(), dim=-1) for v in views)
-        loss = torch.nn.functional.cross_entropy(one @ two.T / 0.05, torch.arange(batch, device=one.device))
-        optimizer.zero_grad()
-        loss.backward()
+        given = {name: tensor.to(device, non_blocking=True) for name, tensor in made.items()}
+        with chosen.autocast(device):
+            vectors = encoder(given)["sentence_embedding"]
+        vectors = torch.nn.functional.normalize(vectors.float(), dim=-1)
+        loss = torch.nn.functional.cross_entropy(vectors[:batch] @ vectors[batch:].T / TEMPERATURE, labels)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
         optimizer.step()
-    _wait()
+    wait()
     return batch * steps / (time.perf_counter() - begun)
 
 
-def _wait() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+def contestants(peer: str, best: str, *, compiled: bool, float32: bool) -> dict[str, Callable[..., float]]:
+    """Return what is measured, by name; `peer` and `ours` are always there."""
+    gpu = torch.cuda.is_available()
+    found: dict[str, Callable[..., float]] = {
+        "peer": partial(trainer if peer == "trainer" else loop, precision=best),
+        "ours": partial(ours, precision=best, compile="on" if gpu else "off"),
+    }
+    if peer == "trainer":
+        found["loop"] = partial(loop, precision=best)
+    if gpu or compiled:
+        found["loop_compiled"] = partial(loop, precision=best, compiled=True)
+    if gpu:
+        found["ours_eager"] = partial(ours, precision=best, compile="off")
+    if float32 and best != "fp32":
+        found["peer_float32"] = partial(trainer if peer == "trainer" else loop, precision="fp32")
+        found["ours_float32"] = partial(ours, precision="fp32", compile="off")
+    return found
 
 
-def random_model(folder: Path, tokenizer_of: str) -> str:
-    """Save a random BERT of base shape with the tokenizer of another model."""
-    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
-
-    from mirrormask.models.names import resolve
-
-    tokenizer = AutoTokenizer.from_pretrained(resolve(tokenizer_of))
-    BertForMaskedLM(BertConfig(vocab_size=30_522)).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
+def ratios(rates: dict[str, float]) -> dict[str, float]:
+    """Return ours over each peer, like with like."""
+    pairs = {name: ("ours", name) for name in ("peer", "loop", "loop_compiled")}
+    pairs |= {"eager": ("ours_eager", "peer"), "float32": ("ours_float32", "peer_float32")}
+    pairs["defaults"] = ("ours", "peer_float32")
+    return {name: round(rates[a] / rates[b], 3) for name, (a, b) in pairs.items() if a in rates and b in rates}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="mini")
-    parser.add_argument("--shape", choices=["model", "base"], default="model", help="base: a random 12x768 BERT")
+    parser.add_argument("--model", default="mini", help="also whose tokenizer a random BERT has")
+    parser.add_argument("--shape", choices=["model", *SHAPES], default="model", help="a random BERT instead")
     parser.add_argument("--corpus", default="wiki100k")
+    parser.add_argument("--peer", choices=["auto", "trainer", "loop"], default="auto")
+    parser.add_argument("--precision", choices=["auto", "fp32", "bf16"], default="auto", help="of both sides")
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--max-length", type=int, default=32)
     parser.add_argument("--steps", type=int, default=12, help="timed updates in each round")
     parser.add_argument("--warm", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--compiled", action="store_true", help="also the compiled loop on a CPU")
+    parser.add_argument("--float32", action="store_true", help="also both in float32")
     options = parser.parse_args()
+    peer = options.peer
+    if peer == "auto":
+        peer = "trainer" if importlib.util.find_spec("datasets") else "loop"
+    best = best_precision("cuda" if torch.cuda.is_available() else "cpu", options.precision).name
+    measured = contestants(peer, best, compiled=options.compiled, float32=options.float32)
+    rates: dict[str, list[float]] = {name: [] for name in measured}
     with tempfile.TemporaryDirectory() as folder:
-        model = random_model(Path(folder) / "base", options.model) if options.shape == "base" else options.model
-        corpus = build_corpus(options.corpus, Path(folder) / "corpus", limit=20_000)
-        texts = [str(text) for text in corpus.texts(0, len(corpus))]
+        model = options.model
+        if options.shape != "model":
+            model = random_model(Path(folder) / "random", options.shape, options.model)
+        # so few that ours, too, tokenizes them all before it begins
+        enough = min(20_000, 9 * options.batch_size * (options.steps + options.warm))
+        texts = read_texts(options.corpus, Path(folder) / "corpus", enough)
         shape = (model, texts, options.batch_size, options.max_length, options.steps, options.warm)
-        try:
-            import datasets  # noqa: F401
-
-            peer: Callable[..., float] = trainer
-            peer_name = "SentenceTransformerTrainer"
-        except ImportError:
-            peer, peer_name = plain_loop, "eager loop"
-        rates: dict[str, list[float]] = {"peer": [], "ours": [], "ours_fp32": []}
         for number in range(options.rounds):
-            rates["peer"].append(peer(*shape))
-            rates["ours"].append(ours(*shape, "auto"))
-            rates["ours_fp32"].append(ours(*shape, "fp32"))
+            for name, run in measured.items():
+                rates[name].append(run(*shape))
             print(f"round {number + 1}:", {name: round(values[-1], 1) for name, values in rates.items()}, flush=True)
     median = {name: statistics.median(values) for name, values in rates.items()}
-    print(
-        json.dumps(
-            {
-                "name": "train_speed",
-                "ratio": round(median["ours"] / median["peer"], 3),
-                "ratio_fp32": round(median["ours_fp32"] / median["peer"], 3),
-                "peer": peer_name,
-                "sentences_per_second": {name: round(value, 1) for name, value in median.items()},
-                "precision": best_precision("cuda" if torch.cuda.is_available() else "cpu").name,
-                "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-                "batch_size": options.batch_size,
-                "max_length": options.max_length,
-                "shape": options.shape,
-            }
-        )
-    )
+    found = ratios(median)
+    figures = {
+        "name": "train_speed",
+        "ratio": found["peer"],
+        "ratios": found,
+        "peer": {"trainer": "SentenceTransformerTrainer", "loop": "eager loop"}[peer],
+        "sentences_per_second": {name: round(value, 1) for name, value in median.items()},
+        "precision": best,
+        "device": device_name(),
+        "batch_size": options.batch_size,
+        "max_length": options.max_length,
+        "shape": options.shape,
+        "rounds": options.rounds,
+    }
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":
