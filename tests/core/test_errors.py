@@ -54,3 +54,9 @@ def test_every_kind_of_error_has_its_own_exit_code() -> None:
 def test_a_missing_extra_says_how_to_install_it() -> None:
     said = str(errors.MissingExtra("pyarrow", "data", "Reading .parquet"))
     assert said == "Reading .parquet needs the package 'pyarrow'. Install it with: pip install \"mirrormask[data]\""
+
+
+def test_infinity_is_above_nothing() -> None:
+    for check in (above, at_least):
+        with pytest.raises(MirrormaskError, match=r"The 'minutes' of pretraining must be finite\. Got inf\."):
+            check("minutes", float("inf"), 0, of="pretraining")

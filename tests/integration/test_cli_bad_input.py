@@ -101,7 +101,7 @@ def test_a_wrong_column_and_too_many(train: Cli, tmp_path: Path, sentences: list
         "headline,story\n" + "\n".join(f"{a},{b}" for a, b in zip(sentences[:30], sentences[30:60], strict=True))
     )
     assert_refused(train("--column", "headlin", corpus=table), DATA, "no column 'headlin'", "Did you mean 'headline'?")
-    assert_refused(train(corpus=table), DATA, "has the columns headline, story", "--column headline")
+    assert_refused(train(corpus=table), DATA, "several columns (headline, story)", "--column headline")
     both = ("--column", "headline", "--column", "story")
     assert_refused(train(*both, "--pairing", "self", corpus=table), DATA, "takes one column", "'columns'")
     assert train(*both, "--pairing", "columns", corpus=table).code == 0
@@ -388,9 +388,9 @@ def assert_refused_130(ran: Any, *parts: str) -> None:
 def test_ctrl_c_outside_training(cli: Cli, corpus_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import signal
 
-    from mirrormask.runs import encode as encoding
+    from mirrormask.data.text import origin
 
-    monkeypatch.setattr(encoding, "_texts", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(origin, "every_text", lambda *_: signal.raise_signal(signal.SIGINT))
     before = signal.getsignal(signal.SIGINT)
     ran = cli("encode", corpus_file, "--out", tmp_path / "v.npy")
     assert (ran.code, ran.out) == (130, "")

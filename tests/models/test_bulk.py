@@ -55,3 +55,11 @@ def test_no_texts_give_no_vectors(tiny: Callable[..., Any]) -> None:
 def test_an_unknown_precision_is_refused(tiny: Callable[..., Any]) -> None:
     with pytest.raises(MirrormaskError, match="Did you mean 'fp16'"):
         encode_texts(tiny(), ["a"], precision="fp61")
+
+
+def test_blocks_are_cut_by_number_and_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "BLOCK", 3)
+    monkeypatch.setattr(bulk, "BLOCK_SIZE", 10)
+    texts = ["a", "b", "c", "d", "e" * 9, "f" * 2, "g" * 99, "h"]
+    assert list(bulk.in_blocks(texts)) == [["a", "b", "c"], ["d", "e" * 9], ["f" * 2], ["g" * 99], ["h"]]
+    assert list(bulk.in_blocks([])) == []

@@ -10,6 +10,7 @@ from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.models import bulk
 from mirrormask.models.encoder import load
 from mirrormask.runs.encode import encode_file
+from mirrormask.runs.vector_file import unfinished
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".parquet"])
@@ -50,13 +51,18 @@ def test_vectors_of_length_one(tiny_folder: Path, sentences: list[str], tmp_path
 def test_a_failure_half_way_leaves_the_old_file(
     tiny_folder: Path, sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "BLOCK", 8)
+    monkeypatch.setattr(bulk, "BLOCK", 64)
     source, out = tmp_path / "texts.txt", tmp_path / "v.npy"
-    source.write_bytes("\n".join(sentences[:20]).encode() + b"\n\xff\xfe\n")
+    source.write_bytes("\n".join(sentences[:220]).encode() + b"\n\xff\xfe\n")
     out.write_bytes(b"old")
     with pytest.raises(DataError, match="is not UTF-8"):
         encode_file(str(source), out, model=str(tiny_folder))
     assert out.read_bytes() == b"old"
+    assert {path.name for path in tmp_path.iterdir()} == {"texts.txt", "v.npy", ".v.npy.unfinished"}
+    source.write_text("\n".join(sentences[:224]))
+    done: list[int] = []
+    encode_file(str(source), out, model=str(tiny_folder), resume=True, progress=done.append)
+    assert done == [192, 32], "what was there before the line that is mended now was kept"
     assert {path.name for path in tmp_path.iterdir()} == {"texts.txt", "v.npy"}
 
 
@@ -70,3 +76,93 @@ def test_a_failure_half_way_leaves_the_old_file(
 def test_what_cannot_be_is_said_before_the_model_is_read(tmp_path: Path, options: dict[str, Any], says: str) -> None:
     with pytest.raises(MirrormaskError, match=says):
         encode_file("nothing.txt", **{"out": tmp_path / "v.npy", "model": "./no", **options})
+
+
+@pytest.fixture
+def blocks_of_8(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "BLOCK", 8)
+
+
+@pytest.mark.usefixtures("blocks_of_8")
+@pytest.mark.parametrize("suffix", [".npy", ".parquet"])
+@pytest.mark.parametrize("written", [0, 3, 700])
+def test_a_killed_run_goes_on_to_the_same_bytes(
+    tiny_folder: Path, sentences: list[str], tmp_path: Path, suffix: str, written: int
+) -> None:
+    """Stopped after the second block was recorded, with so many bytes of the third behind it."""
+    source = tmp_path / "texts.txt"
+    source.write_text("\n".join(sentences[:30]))
+    whole, out = tmp_path / f"whole{suffix}", tmp_path / f"v{suffix}"
+
+    class Killed(BaseException):
+        pass
+
+    def kill(count: int) -> None:
+        done.append(count)
+        if len(done) == 2:
+            raise Killed
+
+    def encode(to: Path, **options: Any) -> None:
+        encode_file(str(source), to, model=str(tiny_folder), normalize=True, **options)
+
+    done: list[int] = []
+    encode(whole)
+    with pytest.raises(Killed):
+        encode(out, progress=kill)
+    for file in unfinished(out).glob("*s.*l*"):
+        with file.open("ab") as stream:
+            stream.write(b"x" * written)
+    assert not out.exists()
+    done.clear()
+    encode(out, resume=True, progress=done.append)
+    assert done == [16, 8, 6]
+    assert out.read_bytes() == whole.read_bytes()
+    assert not unfinished(out).exists()
+
+
+@pytest.mark.usefixtures("blocks_of_8")
+def test_what_was_begun_otherwise_is_not_gone_on_with(tiny_folder: Path, sentences: list[str], tmp_path: Path) -> None:
+    source, out = tmp_path / "texts.txt", tmp_path / "v.npy"
+    source.write_bytes("\n".join(sentences[:210]).encode() + b"\n\xff\n")
+    with pytest.raises(DataError, match="is not UTF-8"):
+        encode_file(str(source), out, model=str(tiny_folder))
+    with pytest.raises(MirrormaskError, match="begun with another normalize. Leave out --resume"):
+        encode_file(str(source), out, model=str(tiny_folder), normalize=True, resume=True)
+    with pytest.raises(MirrormaskError, match="begun with another model"):
+        encode_file(str(source), out, model="mini", resume=True)
+    source.write_text("\n".join(reversed(sentences[:210])))
+    with pytest.raises(DataError, match="The text has changed since"):
+        encode_file(str(source), out, model=str(tiny_folder), resume=True)
+    assert unfinished(out).is_dir(), "nothing is thrown away unasked"
+    with pytest.raises(MirrormaskError, match="stdin cannot be read again"):
+        encode_file("-", out, model=str(tiny_folder), resume=True)
+    (unfinished(out) / "progress.json").write_text('{"rows"')
+    encode_file(str(source), out, model=str(tiny_folder), resume=True)
+    assert np.load(out).shape == (210, 32)
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ('{"text": "a"}\n{"text": null}', r"The column 'text' in row 2 of .* is missing or null\. Fill it"),
+        ('{"text": "a"}\n{"text": NaN}', r"The column 'text' in row 2 of .* holds no text but float"),
+        ('{"text": "a"}\n{"other": "b"}', r"The column 'text' in row 2 of .* is missing or null"),
+        ('{"text": 5}', r"The column 'text' in row 1 of .* holds no text but int"),
+    ],
+)
+def test_a_row_without_text_is_named(tiny_folder: Path, tmp_path: Path, lines: str, says: str) -> None:
+    source = tmp_path / "texts.jsonl"
+    source.write_text(lines)
+    with pytest.raises(DataError, match=says):
+        encode_file(str(source), tmp_path / "v.npy", model=str(tiny_folder))
+    assert [path.name for path in tmp_path.iterdir()] == ["texts.jsonl"]
+
+
+def test_the_column_that_plainly_holds_the_text(tiny_folder: Path, sentences: list[str], tmp_path: Path) -> None:
+    table, plain = tmp_path / "table.csv", tmp_path / "plain.txt"
+    table.write_text("id,review\n" + "\n".join(f"{i},{text}" for i, text in enumerate(sentences[:9])))
+    plain.write_text("\n".join(sentences[:9]))
+    notes = encode_file(str(table), tmp_path / "a.npy", model=str(tiny_folder))["notes"]
+    encode_file(str(plain), tmp_path / "b.npy", model=str(tiny_folder))
+    assert len(notes) == 1 and "'review'" in notes[0]
+    assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes()

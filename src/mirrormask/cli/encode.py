@@ -18,6 +18,7 @@ def encode(
     column: str = typer.Option("", "--column", help="The column to read, where the file has several."),
     precision: str = typer.Option("auto", "--precision", help="auto, fp32, bf16 or fp16."),
     normalize: bool = typer.Option(False, "--normalize", help="Scale every vector to length 1."),
+    resume: bool = typer.Option(False, "--resume", help="Go on with the vectors that a killed run left beside OUT."),
     as_json: bool = Json,
     quiet: bool = Quiet,
 ) -> None:
@@ -30,19 +31,30 @@ def encode(
     from mirrormask.data.text.compression import check_file
 
     check_file(source)  # before anything slow is imported
+    from mirrormask.cli.running import resume_command
+    from mirrormask.data.text.compression import STDIN
     from mirrormask.runs.encode import encode_file
+    from mirrormask.runs.vector_file import unfinished
 
     output = Output(as_json=as_json, quiet=quiet)
     columns = (SpinnerColumn(), TextColumn("encoding"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=output.err, disable=output.quiet, transient=True) as bar:
         task = bar.add_task("encoding", total=None)
-        done = encode_file(
-            source,
-            out,
-            model=model,
-            column=column or None,
-            precision=precision,
-            normalize=normalize,
-            progress=lambda count: bar.advance(task, count),
-        )
+        try:
+            done = encode_file(
+                source,
+                out,
+                model=model,
+                column=column or None,
+                precision=precision,
+                normalize=normalize,
+                resume=resume,
+                progress=lambda count: bar.advance(task, count),
+            )
+        except BaseException:
+            if unfinished(out).is_dir() and source != STDIN:
+                output.say(f"The vectors so far are kept. Go on with: {resume_command()}")
+            raise
+    for note in done["notes"]:
+        output.say(f"{note}.")
     output.result(done, lambda: output.line(f"{done['rows']:,} vectors of {done['dimension']} numbers in {out}"))

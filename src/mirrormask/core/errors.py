@@ -48,14 +48,14 @@ def above(name: str, value: Number, low: float, *, of: str) -> Number:
         Traceback (most recent call last):
         mirrormask.core.errors.MirrormaskError: The 'temperature' of info-nce must be above 0. Got 0.
     """
-    if not value > low:
+    if not _finite(name, value, of) > low:
         raise MirrormaskError(f"The {name!r} of {of} must be above {low:g}. Got {value!r}.")
     return value
 
 
 def at_least(name: str, value: Number, low: float, *, of: str) -> Number:
     """Return `value` if it is `low` or more."""
-    if not value >= low:
+    if not _finite(name, value, of) >= low:
         raise MirrormaskError(f"The {name!r} of {of} must be at least {low:g}. Got {value!r}.")
     return value
 
@@ -64,6 +64,12 @@ def between(name: str, value: Number, low: float, high: float, *, of: str) -> Nu
     """Return `value` if it lies in [low, high)."""
     if not low <= value < high:
         raise MirrormaskError(f"The {name!r} of {of} must be at least {low:g} and below {high:g}. Got {value!r}.")
+    return value
+
+
+def _finite(name: str, value: Number, of: str) -> Number:
+    if value == float("inf"):
+        raise MirrormaskError(f"The {name!r} of {of} must be finite. Got {value!r}.")
     return value
 
 

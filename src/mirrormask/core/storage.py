@@ -23,7 +23,7 @@ def atomic_file(path: Path | str, mode: str = "w") -> Iterator[Any]:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     temporary = Path(name)
     try:
-        with os.fdopen(handle, mode, encoding=None if "b" in mode else "utf-8") as stream:
+        with os.fdopen(handle, mode, **_encoding(mode)) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -31,7 +31,7 @@ def atomic_file(path: Path | str, mode: str = "w") -> Iterator[Any]:
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
-        raise _explained(error, path) from error
+        raise explained(error, path) from error
 
 
 @contextlib.contextmanager
@@ -57,7 +57,7 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
         if not path.exists() and old.exists():
             old.rename(path)
-        raise _explained(error, path) from error
+        raise explained(error, path) from error
 
 
 def check_writable(folder: Path | str) -> None:
@@ -111,11 +111,17 @@ def read_json(path: Path | str) -> Any:
 
 def append_json(path: Path | str, rows: Sequence[dict[str, Any]]) -> None:
     """Append a line of JSON for each row."""
-    with Path(path).open("a", encoding="utf-8") as stream:
+    with Path(path).open("a", **_encoding("a")) as stream:
         stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _explained(error: BaseException, path: Path) -> BaseException:
+def _encoding(mode: str) -> dict[str, Any]:
+    """Return how text is written; a path that is not UTF-8 is written as escapes, which JSON reads back."""
+    return {} if "b" in mode else {"encoding": "utf-8", "errors": "backslashreplace"}
+
+
+def explained(error: BaseException, path: Path) -> BaseException:
+    """Return the sentence for a full disk where that is what the error is about, else the error."""
     text = str(error)
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
     if full or "No space left" in text or "os error 28" in text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from mirrormask.models.precision import best_precision
 Progress = Callable[[int], None]
 """Called with the number of texts just done."""
 
-BLOCK = 20_000
-"""Texts tokenized at a time; bounds memory and lets lengths be sorted over a long stretch."""
+BLOCK, BLOCK_SIZE = 20_000, 1 << 22
+"""Texts tokenized at a time, and their characters; bounds memory and lets lengths be sorted over a long stretch."""
 
 
 def token_budget(device: torch.device) -> int:
@@ -63,12 +63,25 @@ def encode_tokens(
     return out
 
 
+def in_blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the texts in lists of at most `BLOCK`, and of at most `BLOCK_SIZE` characters where no text has more."""
+    block: list[str] = []
+    size = 0
+    for text in texts:
+        if block and (len(block) == BLOCK or size + len(text) > BLOCK_SIZE):
+            yield block
+            block, size = [], 0
+        block.append(text)
+        size += len(text)
+    if block:
+        yield block
+
+
 def encode_blocks(
     encoder: Any, texts: Sequence[str] | Iterator[str], *, precision: str = "auto", progress: Progress | None = None
 ) -> Iterator[NDArray[np.float32]]:
     """Yield vectors block by block, so that memory does not grow with the number of texts."""
-    stream = iter(texts)
-    while block := [text for _, text in zip(range(BLOCK), stream, strict=False)]:
+    for block in in_blocks(texts):
         yield encode_tokens(encoder, tokenize(encoder, block), precision=precision, progress=progress)
 
 

@@ -73,6 +73,7 @@ def test_split_texts_are_documents(tmp_path: Path) -> None:
         "too_long": 0,
         "duplicates": 1,
         "kept": 7,
+        "notes": (),
     }
 
 
@@ -132,7 +133,9 @@ def test_columns_of_a_table(tmp_path: Path) -> None:
     assert corpus.texts(0, 2) == [corpus[0], corpus[1]] == [("a b", "c", "x"), ("a", "b c", "y")]
     assert (corpus.report.kept, corpus.report.duplicates, corpus.report.empty) == (2, 1, 1)
     assert build_corpus(source, tmp_path / "one", columns=["left"]).texts(0, 9) == ["a b", "a", "d"]
-    with pytest.raises(DataError, match=r"has the columns id, left, right, hard\. Say which to read"):
+    with pytest.raises(
+        DataError, match=r"columns \(id, left, right, hard\), and left, right, hard may hold the text\. Say which"
+    ):
         build_corpus(source, tmp_path / "none")
     with pytest.raises(DataError, match=r"no column 'rigth'.* Did you mean 'right'\?"):
         build_corpus(source, tmp_path / "none", columns=["left", "rigth"])

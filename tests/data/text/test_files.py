@@ -210,3 +210,40 @@ def test_missing_zstandard_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(MissingExtra, match=r'Reading a \.zst file needs .* pip install "mirrormask\[data\]"'):
         list(records(put(tmp_path, "lines.txt.zst", PACK[".zst"](b"one\n"))))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"text": ' + "[" * 100_000 + "]" * 100_000 + "}", r"Line 2 of .* is not JSON: it is nested too deeply\. Put"),
+        ('{"text": "a", "n": ' + "9" * 6_000 + "}", r"Line 2 of .* a number of too many digits\. Put"),
+        ("{}", r"Line 2 of .* is an object without keys\. Put"),
+    ],
+)
+def test_json_lines_that_no_row_can_be_made_of(tmp_path: Path, line: str, says: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a"}\n' + line + "\n")
+    with pytest.raises(DataError, match=says):
+        list(records(path))
+
+
+def test_half_a_character_becomes_the_sign_for_one_that_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a \\ud800 b", "\\uDFFF": [{"x": "\\udc00"}]}\n{"text": "\\ud83d\\ude00"}\n')
+    assert list(records(path)) == [{"text": "a \ufffd b", "\ufffd": [{"x": "\ufffd"}]}, {"text": "😀"}]
+
+
+def test_links_that_lead_nowhere_and_paths_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").symlink_to(tmp_path / "two.txt")
+    with pytest.raises(DataError, match=r"one\.txt cannot be opened: No such file or directory\. Check the path"):
+        records(tmp_path / "one.txt")
+    (tmp_path / "two.txt").symlink_to(tmp_path / "one.txt")
+    with pytest.raises(DataError, match=r"one\.txt cannot be opened: Too many levels of symbolic links\."):
+        records(tmp_path / "one.txt")
+
+
+def test_parquet_whose_text_is_not_utf8(tmp_path: Path) -> None:
+    cells = arrow.array([b"fine", b"\xff\xfe"], arrow.binary()).view(arrow.string())
+    parquet.write_table(arrow.table({"text": cells}), tmp_path / "rows.parquet")
+    with pytest.raises(DataError, match="is not a Parquet file that can be read: .*utf-8.*Write it again"):
+        list(records(tmp_path / "rows.parquet"))

@@ -51,14 +51,21 @@ def check_file(path: Path | str) -> None:
         return
     path = Path(path)
     try:
-        folder = path.is_dir()
+        _check_there(path)
     except OSError as error:
-        raise DataError(f"{path!s:.80} cannot be opened: {error.strerror}. Check the path.") from error
-    if folder:
+        raise DataError(f"{path!s:.200} cannot be opened: {error.strerror}. Check the path and its rights.") from error
+    except ValueError as error:
+        raise DataError(f"{path!s:.200} cannot be a path: {error}. Check the path.") from error
+
+
+def _check_there(path: Path) -> None:
+    if path.is_dir():
         inside = sorted(child.name for child in path.iterdir() if child.is_file())
         example = f", for example {path / inside[0]}" if inside else ""
         raise DataError(f"{path} is a folder, and a file is needed. Name a file in it{example}.")
     if not path.exists():
+        if path.is_symlink():
+            path.stat()  # fails, and so says why: the link leads to nothing, or to itself
         near = [child.name for child in path.parent.iterdir()] if path.parent.is_dir() else []
         raise DataError(f"There is no file {path}.{did_you_mean(path.name, near)} Check the path.")
     if path.is_file() and path.stat().st_size == 0:

@@ -5,6 +5,7 @@ Memory does not grow with the number of rows.
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -103,7 +104,7 @@ def build_corpus(
         try:
             for row in _counted(origin, limit, writing, progress):
                 writing.add(row)
-            report = writing.finish()
+            report = dataclasses.replace(writing.finish(), notes=tuple(dict.fromkeys(origin.notes)))
         except BaseException:
             writing.abandon()
             raise

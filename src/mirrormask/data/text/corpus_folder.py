@@ -36,6 +36,7 @@ class CorpusReport:
         too_long: sentences above `max_words`.
         duplicates: sentences that repeat an earlier one.
         kept: rows of the corpus.
+        notes: what the user should know about the columns that were read.
     """
 
     lines: int
@@ -46,6 +47,7 @@ class CorpusReport:
     too_long: int
     duplicates: int
     kept: int
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return the counts in one line.
@@ -65,7 +67,8 @@ class CorpusReport:
             if count
         ]
         left_out = f" ({', '.join(why)} left out)" if why else ""
-        return f"{self.kept:,} sentences kept of {self.sentences:,} from {self.lines:,} lines{left_out}"
+        counts = f"{self.kept:,} sentences kept of {self.sentences:,} from {self.lines:,} lines{left_out}"
+        return ". ".join([*self.notes, counts])
 
 
 class Corpus:
@@ -79,7 +82,7 @@ class Corpus:
     def __init__(self, folder: Path, record: dict[str, Any]) -> None:
         self.folder = folder
         self.record = record
-        self.report = CorpusReport(**record["report"])
+        self.report = CorpusReport(**{**record["report"], "notes": tuple(record["report"].get("notes", ()))})
         self.fingerprint: str = record["fingerprint"]
         self._columns = [RaggedReader(column_path(folder, number)) for number in range(record["width"])]
         self._starts = ArrayReader(folder / "starts.npy")

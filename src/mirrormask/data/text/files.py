@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ _BOM = b"\xef\xbb\xbf"
 _LONGEST_FIELD = 1 << 24  # characters; a longer CSV field is a quote that was never closed
 _LONGEST_LINE = 1 << 26  # bytes; what has no line break for that long is no text to learn from
 _PARQUET_ROWS = 2048
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class TextFile:
@@ -156,18 +158,31 @@ def _json_rows(path: Path | str, columns: list[str] | None) -> Iterator[Row]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+            if _SURROGATE.search(line):
+                row = _without_surrogates(row)
+        except (ValueError, RecursionError) as error:
             raise DataError(
-                f"Line {number} of {path} is not JSON: {error}. Put one JSON object on each line."
+                f"Line {number} of {named(path)} is not JSON: {_reason(error)}. Put one JSON object on each line."
             ) from None
-        if not isinstance(row, dict):
-            raise DataError(
-                f"Line {number} of {path} is not a JSON object but {type(row).__name__}. Put one object on each line."
-            )
+        if not isinstance(row, dict) or not row:
+            what = "an object without keys" if row == {} else f"not a JSON object but {type(row).__name__}"
+            raise DataError(f"Line {number} of {named(path)} is {what}. Put one object with its columns on each line.")
         if columns is not None:
             check_columns(path, columns, list(row), f" in line {number}")
             row = {name: row[name] for name in columns}
         yield row
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Return a JSON value in which halves of a character, which no text can hold, are U+FFFD."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return "it holds a number of too many digits" if "digits" in str(error) else str(error)
 
 
 def _csv_rows(path: Path | str, columns: list[str] | None) -> Iterator[Row]:
@@ -239,8 +254,9 @@ def _parquet_rows(path: Path | str, columns: list[str] | None) -> Iterator[Row]:
                 check_columns(path, columns or [], file.schema_arrow.names)
                 for block in file.iter_batches(_PARQUET_ROWS, columns=columns, use_threads=False):
                     yield from block.to_pylist()
-        except (arrow.ArrowException, OSError) as error:
-            raise DataError(f"{path} is not a Parquet file that can be read: {error}. Write it again.") from error
+        except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            why = " ".join(str(error).split())
+            raise DataError(f"{path} is not a Parquet file that can be read: {why}. Write it again.") from error
 
 
 _READERS: dict[str, Callable[[Path | str, list[str] | None], Iterator[Row]]] = {

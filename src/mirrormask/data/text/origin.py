@@ -6,11 +6,12 @@ import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mirrormask.core.errors import DataError
+from mirrormask.data.text.columns import JUDGED_ROWS, choose_column, warn_of_numbers
 from mirrormask.data.text.compression import STDIN, check_file, named, split_suffix
 from mirrormask.data.text.files import check_columns, records
 
@@ -18,7 +19,7 @@ Source = str | Path | Sequence[str | Path] | Iterable[str] | Iterable[tuple[str,
 Cells = tuple[str, ...]
 
 _FORMATS = {".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"}
-_USUAL_COLUMNS = ("text", "sentence")
+_JUDGED_SIZE = 1 << 20  # characters
 _DATASET = re.compile(r"([\w.-]+/[\w./-]+?)(?::([\w.\[\]%:-]+))?")
 
 
@@ -31,11 +32,13 @@ class Origin:
         stamp: path, size and time of change of every file, to see whether they are still the same; None where
             that cannot be told.
         rows: opens the stream: one tuple of texts a row, and None where one file ends and the next begins.
+        notes: what the user should know about the columns, filled while the rows are read.
     """
 
     name: str
     stamp: list[list[Any]] | None
     rows: Callable[[], Iterator[Cells | None]]
+    notes: list[str] = field(default_factory=list)
 
 
 def find_origin(source: Source, columns: Sequence[str] | None = None) -> Origin:
@@ -45,16 +48,18 @@ def find_origin(source: Source, columns: Sequence[str] | None = None) -> Origin:
         source: a file or several; `-` for stdin; the name of a corpus under the MIRRORMASK_DATA folders; a dataset as
             `owner/name` or `owner/name:split` (split `train` if not said); or texts, or tuples of them, in Python.
             A list of paths is read file after file; a list of strings is texts, never names.
-        columns: the columns to read, in this order; None takes the only one there is, or `text`, or `sentence`.
+        columns: the columns to read, in this order; None takes the only one there is, or `text`, or `sentence`, or
+            the one whose texts are plainly longer than all others'.
 
     Raises:
         DataError: there is no such file, name or column.
     """
     chosen = None if columns is None else list(columns)
+    notes: list[str] = []
     if isinstance(source, (str, Path)):
-        return _named_origin(source, chosen)
+        return _named_origin(source, chosen, notes)
     if isinstance(source, (list, tuple)) and source and all(isinstance(item, Path) for item in source):
-        return _joined([_named_origin(str(item), chosen) for item in source])
+        return _joined([_named_origin(str(item), chosen, notes) for item in source])
     return Origin("the given texts", None, lambda: _given(source))
 
 
@@ -79,6 +84,7 @@ def _joined(origins: list[Origin]) -> Origin:
         f"{len(origins)} sources ({origins[0].name} …)",
         known if all(stamp is not None for stamp in stamps) else None,
         lambda: itertools.chain.from_iterable(origin.rows() for origin in origins),
+        origins[0].notes,
     )
 
 
@@ -95,14 +101,14 @@ def _has_ending(name: str) -> bool:
     return kind in _FORMATS or bool(compression)
 
 
-def _named_origin(source: str | Path, columns: list[str] | None) -> Origin:
+def _named_origin(source: str | Path, columns: list[str] | None, notes: list[str]) -> Origin:
     if str(source) == STDIN or isinstance(source, Path) or _exists(source):
-        return _file_origin([Path(source)], columns)
+        return _file_origin([Path(source)], columns, notes)
     from mirrormask.data.text import sources
 
     found = sources.find_corpus(source)
     if found is not None:
-        return _file_origin([found], columns)
+        return _file_origin([found], columns, notes)
     dataset = _DATASET.fullmatch(source)
     if _has_ending(source):
         check_file(source)  # not there: raises, and offers the nearest name
@@ -114,60 +120,83 @@ def _named_origin(source: str | Path, columns: list[str] | None) -> Origin:
     name, split = dataset[1], dataset[2] or "train"
     local = sources.find_split(name, split)
     if local is not None:
-        return _file_origin([local], columns)
+        return _file_origin([local], columns, notes)
     label = f"{name}:{split}"
-    return Origin(label, None, lambda: _cells(sources.load_rows(name, split), columns, label))
+    return Origin(label, None, lambda: _cells(sources.load_rows(name, split), columns, label, notes), notes)
 
 
-def _file_origin(paths: list[Path], columns: list[str] | None) -> Origin:
+def _file_origin(paths: list[Path], columns: list[str] | None, notes: list[str]) -> Origin:
     for path in paths:
         check_file(path)
     name = named(paths[0]) if len(paths) == 1 else f"{len(paths)} files ({paths[0]} …)"
     stamp = None
     if all(path.is_file() for path in paths):
         stamp = [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
-    return Origin(name, stamp, lambda: _all_files(paths, columns))
+    return Origin(name, stamp, lambda: _all_files(paths, columns, notes), notes)
 
 
-def _all_files(paths: list[Path], columns: list[str] | None) -> Iterator[Cells | None]:
+def _all_files(paths: list[Path], columns: list[str] | None, notes: list[str]) -> Iterator[Cells | None]:
     for path in paths:
         with contextlib.closing(records(path, columns)) as rows:  # type: ignore[type-var]
-            yield from _cells(rows, columns, named(path))
+            yield from _cells(rows, columns, named(path), notes)
         yield None
 
 
-def _cells(rows: Iterator[dict[str, Any]], columns: list[str] | None, name: str) -> Iterator[Cells]:
-    """Yield the chosen columns of each row as texts; nothing (null) is an empty text."""
-    first = next(rows, None)
-    if first is None:
+def every_text(path: Path | str, column: str | None, notes: list[str]) -> Iterator[str]:
+    """Yield the text of every row of a file, an empty one too, where each row must keep its place.
+
+    Args:
+        path: a file, or `-` for stdin.
+        column: the column to read; None chooses as `find_origin` does.
+        notes: takes what the user should know about the columns.
+
+    Raises:
+        DataError: a row has no text at all: null, or a number.
+    """
+    columns = [column] if column else None
+    with contextlib.closing(records(path, columns)) as rows:  # type: ignore[type-var]
+        for cells in _cells(rows, columns, named(path), notes, empty=False):
+            yield cells[0]
+
+
+def _cells(
+    rows: Iterator[dict[str, Any]], columns: list[str] | None, name: str, notes: list[str], *, empty: bool = True
+) -> Iterator[Cells]:
+    """Yield the chosen columns of each row as texts; nothing (null) is an empty text, or refused."""
+    first = _first_rows(rows)
+    if not first:
         raise DataError(f"{name} is empty. Give a source with at least one row.")
-    keys = _usual(name, list(first)) if columns is None else columns
-    check_columns(name, keys, list(first))
-    for number, row in enumerate(itertools.chain([first], rows), 1):
+    keys = choose_column(name, first, notes) if columns is None else columns
+    check_columns(name, keys, list(first[0]))
+    warn_of_numbers(name, keys, first, notes)
+    for number, row in enumerate(itertools.chain(first, rows), 1):
         cells = tuple([row.get(key) for key in keys])
         for cell in cells:
             if cell.__class__ is not str:
-                cells = _as_texts(cells, keys, f"row {number} of {name}")
+                cells = _as_texts(cells, keys, f"row {number} of {name}", empty)
                 break
         yield cells  # type: ignore[misc]
 
 
-def _as_texts(cells: tuple[Any, ...], keys: list[str], where: str) -> Cells:
+def _first_rows(rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows by which columns are judged; a few where they are long."""
+    first: list[dict[str, Any]] = []
+    size = 0
+    while len(first) < JUDGED_ROWS and size < _JUDGED_SIZE and (row := next(rows, None)) is not None:
+        first.append(row)
+        size += sum(len(cell) for cell in row.values() if isinstance(cell, str))
+    return first
+
+
+def _as_texts(cells: tuple[Any, ...], keys: list[str], where: str, empty: bool) -> Cells:
     for key, cell in zip(keys, cells, strict=True):
+        if cell is None and not empty:
+            raise DataError(f"The column {key!r} in {where} is missing or null. Fill it, or leave the row out.")
         if cell is not None and not isinstance(cell, str):
             raise DataError(
                 f"The column {key!r} in {where} holds no text but {type(cell).__name__}. Choose columns of text."
             )
     return tuple(cell or "" for cell in cells)
-
-
-def _usual(name: str, there: list[str]) -> list[str]:
-    if len(there) == 1:
-        return there
-    for usual in _USUAL_COLUMNS:
-        if usual in there:
-            return [usual]
-    raise DataError(f"{name} has the columns {', '.join(there)}. Say which to read, such as --column {there[0]}.")
 
 
 def _given(texts: Iterable[Any]) -> Iterator[Cells]:
