@@ -80,7 +80,35 @@ def test_a_single_run_is_scored_too(cli: Cli, recipes: Path) -> None:
     assert cli("compare", recipes / "one").code == 0
 
 
-def test_a_study_is_written(cli: Cli, recipes: Path) -> None:
+def test_the_recipe_named_first_is_the_baseline(cli: Cli, recipes: Path) -> None:
+    out = recipes / "runs"
+    both = (recipes / "plain.toml", recipes / "noise.toml")
+    assert cli("run", *both, "--seeds", "1", "--out", out, "--no-keep-models", "--quiet").code == 0
+    assert cli("compare", out, "--resamples", "0", "--json").json["baseline"] == "plain", "and not the first by name"
+    chosen = cli("compare", out, "--rows", "noise", "--rows", "plain", "--resamples", "0", "--json").json
+    assert [row["name"] for row in chosen["rows"]] == ["noise", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["compare", "nothing"], "There is no folder nothing"),
+        (["compare", "."], "holds no run with scores"),
+        (["study", "nothing"], "There is no folder nothing"),
+        (["study", "nothing.json"], "There is no record nothing.json"),
+    ],
+)
+def test_runs_that_are_not_there_are_missing_data(
+    cli: Cli, recipes: Path, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(recipes)
+    ran = cli(*arguments)
+    assert ran.code == 3
+    assert said in ran.err.replace("\n", " ")
+
+
+def test_a_study_is_written(cli: Cli, recipes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(recipes)
     out = recipes / "runs"
     assert cli("run", recipes / "plain.toml", "--seeds", "1", "--out", out, "--quiet").code == 0
     text = f'title = "T"\nbaseline = "plain"\nrecipes = "{recipes}"\n[[tables]]\nlabel = "Table 1"\nrows = ["noise"]\n'
@@ -89,6 +117,14 @@ def test_a_study_is_written(cli: Cli, recipes: Path) -> None:
     assert ran.code == 0, ran.err
     assert "Missing rows: noise" in ran.out
     assert "**Missing:** noise." in (recipes / "page.md").read_text()
+    for _ in range(2):
+        plain = cli("study", out)
+        assert plain.code == 0, plain.err
+    assert "# Runs over seeds" in (recipes / "study.md").read_text()
+    from_record = cli("study", recipes / "page.toml", recipes / "page.json", "--out", recipes / "again")
+    assert from_record.code == 0, from_record.err
+    pages = [(folder / "page.md").read_text().split("-->")[1] for folder in (recipes, recipes / "again")]
+    assert pages[0] == pages[1]
 
 
 @pytest.mark.parametrize(
@@ -101,10 +137,9 @@ def test_a_study_is_written(cli: Cli, recipes: Path) -> None:
         (["run", "steps=1", "--seeds", "1"], "Name at least one recipe"),
         (["run", "plain.toml", "plain.toml", "--seeds", "1"], "Two recipes are called 'plain'"),
         (["run", "plain.toml", "--seeds", "1", "evaluation.tasks=['stsx']"], "[evaluation] has no task 'stsx'"),
-        (["compare", "nothing"], "There is no folder nothing"),
-        (["compare", "."], "holds no run with scores"),
         (["compare", ".", "--format", "html"], "must be one of terminal, markdown, latex"),
         (["study", "page.toml", "."], "There is no study page.toml"),
+        (["compare", ".", "--resamples", "-1"], "The 'resamples' of a comparison must be at least 0"),
     ],
 )
 def test_bad_input_is_one_sentence(

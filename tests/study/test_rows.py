@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.core.storage import read_json, write_json
-from mirrormask.study.rows import find_rows
+from mirrormask.study.rows import ORDER, find_rows, keep_order, row_order
 from mirrormask.study.scoring import SCORES
 
 Write = Callable[..., Path]
@@ -36,10 +36,10 @@ def test_a_row_knows_its_scores(tmp_path: Path, write_row: Write) -> None:
 
 
 def test_what_cannot_be_a_row(tmp_path: Path, write_row: Write, write_run: Write) -> None:
-    with pytest.raises(MirrormaskError, match=r"There is no folder .*/nothing"):
+    with pytest.raises(DataError, match=r"There is no folder .*/nothing"):
         find_rows([tmp_path / "nothing"])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(MirrormaskError, match="holds no run with scores. Runs to compare come from 'mirrormask run"):
+    with pytest.raises(DataError, match="holds no run with scores. Runs to compare come from 'mirrormask run"):
         find_rows([tmp_path / "empty"])
     write_row(tmp_path / "x", "a", [1], noise=1.0)
     write_row(tmp_path / "y", "a", [1], noise=2.0)
@@ -57,3 +57,14 @@ def test_runs_on_different_text_are_no_row(tmp_path: Path, write_row: Write) -> 
         write_json(file, {**read_json(file), "data": f"text {seed}"})
     with pytest.raises(MirrormaskError, match="learned from different text under one name. Repeat one of them"):
         find_rows([tmp_path])
+
+
+def test_rows_of_a_folder_come_as_their_recipes_were_named(tmp_path: Path, write_row: Write) -> None:
+    for name in ("apple", "berry", "cherry", "date"):
+        write_row(tmp_path, name, [1], noise=1.0)
+    keep_order(tmp_path, ["cherry", "apple", "cherry"])
+    keep_order(tmp_path, ["berry", "apple"])
+    assert row_order(tmp_path) == ["cherry", "apple", "berry"], "an earlier command's come first"
+    assert [row.name for row in find_rows([tmp_path])] == ["cherry", "apple", "berry", "date"]
+    (tmp_path / ORDER).write_text("[1, 2")
+    assert [row.name for row in find_rows([tmp_path])] == ["apple", "berry", "cherry", "date"], "no order is kept"

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.study.compare import compare_rows
-from mirrormask.study.description import Direction, Found, gather, read_study
+from mirrormask.study.gathering import Direction, Found, gather
 from mirrormask.study.rows import find_rows
+from mirrormask.study.study_file import read_study
 from mirrormask.study.study_page import write_study
 
 Write = Callable[..., Path]
@@ -79,10 +80,15 @@ def found(tmp_path: Path, write_row: Write, write_run: Write) -> Found:
 def test_the_page_is_what_the_folders_say(found: Found, tmp_path: Path) -> None:
     written = write_study(found, tmp_path / "out", command="mirrormask study page.toml runs")
     page = (tmp_path / "out" / "page.md").read_text()
-    assert page.startswith("# A study\n\n<!-- Written by: mirrormask study page.toml runs -->\n\nWhy it was made.")
-    assert "5 of 6 rows were run, with 2 to 3 seeds each." in page
+    written_by = "# A study\n\n<!-- Written by: mirrormask study page.toml runs -->\n\n"
+    assert page.startswith(f"{written_by}> **In the author's words.**\n>\n> Why it was made.\n\n## In short")
+    assert "5 of 6 rows are here, with 2 to 3 seeds each." in page
     assert "**Missing, because no runs were found:** absent." in page
-    assert "Clearly better than Base, by the seeds or by the bootstrap: Good | better; many." in page
+    assert "Shown by the seeds to be better than Base: none." in page, "three seeds can show nothing"
+    assert "Not to be told from it with so many seeds: 3 rows." in page
+    assert (
+        "Of 2 rows with published numbers 0 agree with the paper, 0 contradict it, and for 2 it cannot be told." in page
+    )
     values = compare_rows(find_rows([tmp_path / "runs" / "good"])).values(found.rows["good"], "stsb")
     assert f"| Good \\| better | 3 | " in page  # noqa: F541
     assert f"{values.mean():.2f} ± {values.std(ddof=1):.2f}" in page
@@ -96,8 +102,66 @@ def test_the_page_is_what_the_folders_say(found: Found, tmp_path: Path) -> None:
     assert sorted(pictures) == sorted(f"page/{path.name}" for path in written[2:])
     assert {"page/table-1.png", "page/negatives.png", "page/cosines.png"} <= set(pictures)
     assert all((tmp_path / "out" / picture).is_file() for picture in pictures)
-    numbers = json.loads((tmp_path / "out" / "page.json").read_text())
-    assert [row["name"] for row in numbers["Table 1"]["rows"]] == ["base", "good", "bad"]
+    record = json.loads((tmp_path / "out" / "page.json").read_text())
+    assert list(record["tables"]["Table 1"]) == ["good", "bad"]
+    assert len(record["rows"]["good"]["runs"]) == 3
+
+
+def test_a_page_is_written_again_from_its_record(found: Found, tmp_path: Path) -> None:
+    first = write_study(found, tmp_path / "out", command="x")
+    record = (tmp_path / "out" / "page.json").read_bytes()
+    again = gather(found.study, [tmp_path / "out" / "page.json"], resamples=300)
+    assert again.comparisons["Table 1"].tests == found.comparisons["Table 1"].tests, "tests and recorded intervals"
+    second = write_study(again, tmp_path / "again", command="x")
+    assert (tmp_path / "again" / "page.md").read_bytes() == (tmp_path / "out" / "page.md").read_bytes()
+    assert (tmp_path / "again" / "page.json").read_bytes() == record
+    for one, two in zip(first, second, strict=True):
+        assert one.read_bytes() == two.read_bytes(), "figures too"
+    in_place = write_study(again, tmp_path / "out", command="x")
+    assert tmp_path / "out" / "page.json" not in in_place, "what a page is written from is not written over"
+    with pytest.raises(MirrormaskError, match="The row 'bad' is in a record and in another place too"):
+        gather(found.study, [tmp_path / "runs", tmp_path / "out" / "page.json"], resamples=0)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "There is no record"),
+        ("{", "cannot be read"),
+        ("[]", "is not of the kind 'mirrormask.study/1'"),
+        ('{"schema": "mirrormask.study/1", "rows": {"a": {"runs": [{"scores": {}}]}}, "tables": {}}', "is damaged"),
+    ],
+)
+def test_records_that_are_none(tmp_path: Path, content: str | None, says: str) -> None:
+    path = tmp_path / "page.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(DataError, match=says):
+        gather(None, [path])
+
+
+def test_without_a_description_the_page_is_plain(tmp_path: Path, write_row: Write) -> None:
+    write_row(tmp_path, "one", [1, 2], noise=2.0)
+    write_row(tmp_path, "two", [1, 2], noise=1.0)
+    found = gather(None, [tmp_path / "two", tmp_path / "one"], resamples=0)
+    write_study(found, tmp_path, command="mirrormask study runs")
+    page = (tmp_path / "study.md").read_text()
+    assert "# Runs over seeds" in page
+    assert "## All rows: against two" in page
+    assert "author" not in page
+    assert "recipe in" not in page
+
+
+def test_rows_that_kept_their_start_are_named_on_the_page(tmp_path: Path, write_row: Write) -> None:
+    write_row(tmp_path, "base", [1, 2], noise=2.0)
+    write_row(tmp_path, "stuck", [1, 2], noise=1.0)
+    for seed in (1, 2):
+        file = tmp_path / "stuck" / f"seed-{seed}" / "scores.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), "best_step": 0}))
+    write_study(gather(None, [tmp_path], resamples=0), tmp_path, command="x")
+    page = (tmp_path / "study.md").read_text()
+    assert "- Training did not help, every seed kept its start: stuck." in page
+    assert "| training did not help: this is your start; " in page
 
 
 def test_rows_of_other_seeds_are_described_and_not_tested(found: Found) -> None:
@@ -111,9 +175,9 @@ def test_rows_of_other_seeds_are_described_and_not_tested(found: Found) -> None:
     [
         (5.0, 2.0, True, True, "agrees"),
         (5.0, -2.0, True, True, "contradicts"),
-        (0.1, -0.2, False, False, "agrees: no clear difference in either"),
-        (5.0, 0.1, True, False, "clear in the paper only, same sign"),
-        (0.1, -4.0, False, True, "clear here only, other sign"),
+        (0.1, -0.2, False, False, "cannot be told: clear in neither, other sign"),
+        (5.0, 0.1, True, False, "cannot be told: clear in the paper only, same sign"),
+        (0.1, -4.0, False, True, "cannot be told: clear here only, other sign"),
     ],
 )
 def test_directions_in_words(theirs: float, ours: float, there: bool, here: bool, words: str) -> None:
@@ -133,6 +197,10 @@ def test_bad_descriptions(tmp_path: Path) -> None:
         ("= 1", "is not TOML"),
         ('titel = "x"', "has no key 'titel'. Did you mean 'title'?"),
         ('title = "x"\nrecipes = "r"', "needs a 'baseline', as a text"),
+        ('title = "x"\nbaseline = 3', "needs its 'baseline' as a text. Got 3"),
+        ('title = "x"\nbaseline = "b"\nnames = 1', r"\[names\] of the study .* each row a text"),
+        ('title = "x"\nbaseline = "b"\ntables = 1', r"are written as \[\[tables\]\]"),
+        ('title = "x"\nbaseline = "b"\n[[tables]]\nlabel = "l"\nrows = "b"', "must be a list of names"),
         ('title = "x"\nrecipes = "r"\nbaseline = "b"\n[[tables]]\nrow = []', r"\[tables\] of the study .* key 'row'"),
         ('title = "x"\nrecipes = "r"\nbaseline = "b"\n[cosines]\nrows = []', r"\[cosines\] of the study .* a 'label'"),
         ('title = "x"\nrecipes = "r"\nbaseline = "b"\ncosines = 1', r"\[cosines\] of the study .* must be a table"),

@@ -9,7 +9,8 @@ import pytest
 
 from mirrormask.methods import methods
 from mirrormask.runs.recipe import build_recipe, read_recipe
-from mirrormask.study.description import published, read_study
+from mirrormask.study.gathering import published
+from mirrormask.study.study_file import read_study
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "recipes" / "study").glob("*.toml"))
@@ -83,7 +84,7 @@ def test_the_pipeline_from_recipes_to_the_page(
     tiny_folder: Path, sentences: list[str], tmp_path: Path, sts_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recipes times seeds, run, compared and written, on a tiny model."""
-    from mirrormask.study.description import gather
+    from mirrormask.study.gathering import gather
     from mirrormask.study.grid import plan_runs, run_grid
     from mirrormask.study.study_page import write_study
 
@@ -100,7 +101,22 @@ def test_the_pipeline_from_recipes_to_the_page(
     found = gather(STUDY, [tmp_path / "runs"], resamples=50)
     assert set(found.rows) == {*names, "simcse-order"}
     page = write_study(found, tmp_path / "out", command="mirrormask study")[0].read_text()
-    for said in ("5 of 36 rows were run", "not trained", "N(μ, σ), 2 × batch", "Figure 9", "precision fp32"):
+    for said in ("5 of 36 rows are here", "not trained", "N(μ, σ), 2 × batch", "Figure 9", "precision fp32"):
         assert said in page
     assert "**Missing:** SAM" not in page
     assert "label smoothing; SAM" in page
+
+
+@pytest.mark.parametrize("name", ["simcse-study", "default-method"])
+def test_the_pages_say_what_their_records_hold(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mirrormask.study.gathering import gather
+    from mirrormask.study.study_page import write_study
+
+    monkeypatch.chdir(ROOT)
+    results = Path("docs/results")
+    found = gather(read_study(results / f"{name}.toml"), [results / f"{name}.json"])
+    written = write_study(found, tmp_path, command="x")
+    shown, again = ((folder / f"{name}.md").read_text().split("-->")[1] for folder in (results, tmp_path))
+    assert again == shown
+    assert (tmp_path / f"{name}.json").read_text() == (results / f"{name}.json").read_text()
+    assert {path.name for path in written[2:]} <= {path.name for path in (results / name).iterdir()}

@@ -13,7 +13,10 @@ from mirrormask.cli.tables import print_table
 def compare(
     runs: list[Path] = typer.Argument(..., help="Folders of runs over seeds: one run, a recipe's, or a whole study."),
     baseline: str = typer.Option(
-        "", "--baseline", "-b", help="The row the others are held against.", show_default="the first"
+        "", "--baseline", "-b", help="The row the others are held against.", show_default="the recipe named first"
+    ),
+    rows: list[str] = typer.Option(
+        [], "--rows", help="Row to show, may be repeated, in this order.", show_default="all"
     ),
     tasks: list[str] = typer.Option(
         [], "--task", "-t", help="STS task, may be repeated.", show_default="all there are"
@@ -33,7 +36,7 @@ def compare(
     from mirrormask.core.storage import check_writable
     from mirrormask.reporting.tables import FORMATS, latex, markdown
     from mirrormask.study.compare import compare_rows
-    from mirrormask.study.rows import find_rows
+    from mirrormask.study.rows import chosen_rows, find_rows
     from mirrormask.study.seed_figures import draw_comparison
     from mirrormask.study.seed_tables import comparison_table
 
@@ -43,7 +46,7 @@ def compare(
     if figures is not None:
         check_writable(figures)
         spare_inputs(runs, into=figures, option="--figures")
-    found = compare_rows(find_rows(runs), baseline=baseline, tasks=tasks, resamples=resamples)
+    found = compare_rows(chosen_rows(find_rows(runs), rows), baseline=baseline, tasks=tasks, resamples=resamples)
     drawn = draw_comparison(found, figures) if figures is not None else []
 
     def show() -> None:

@@ -12,36 +12,52 @@ from mirrormask.cli.output import Json, Output, Quiet
 
 
 def study(
-    description: Path = typer.Argument(..., metavar="STUDY", help="What the page is made of, in TOML."),
-    runs: list[Path] = typer.Argument(..., help="Folders of runs over seeds."),
-    out: Path = typer.Option(None, "--out", "-o", help="Folder of the page.", show_default="beside STUDY"),
+    what: list[Path] = typer.Argument(
+        ...,
+        metavar="[STUDY.toml] RUNS...",
+        help="What the page is made of, in TOML (without one: all rows in one table), then folders of runs over seeds, "
+        "or the JSON record of an earlier page.",
+    ),
+    out: Path = typer.Option(
+        None, "--out", "-o", help="Folder of the page.", show_default="beside STUDY.toml, or this one"
+    ),
     resamples: int = typer.Option(1000, "--resamples", help="Of the bootstrap over pairs and seeds; 0 leaves it out."),
     as_json: bool = Json,
     quiet: bool = Quiet,
 ) -> None:
     """Write the page of a study: every number on it comes from run folders, and missing rows are named.
 
-    [bold]mirrormask study docs/results/simcse-study.toml runs/study[/bold]
+    [bold]mirrormask study runs/study[/bold], or [bold]mirrormask study docs/results/simcse-study.toml runs/study[/bold]
     """
-    from mirrormask.core.errors import at_least
+    from mirrormask.core.errors import MirrormaskError, at_least
     from mirrormask.core.overwriting import spare_inputs
     from mirrormask.core.storage import check_writable
-    from mirrormask.study.description import gather, read_study
+    from mirrormask.study.gathering import gather
+    from mirrormask.study.study_file import PLAIN, read_study
     from mirrormask.study.study_page import write_study
 
     output = Output(as_json=as_json, quiet=quiet)
     at_least("resamples", resamples, 0, of="a study")
-    asked = read_study(description)
-    folder = out or description.parent
+    described = what[0].suffix == ".toml"
+    asked = read_study(what[0]) if described else None
+    sources = what[described:]
+    if not sources:
+        raise MirrormaskError(f"Name the folders of runs that the page of {what[0]} is written from.")
+    folder = out or (what[0].parent if described else Path())
     check_writable(folder)
-    written_to = [folder / f"{asked.name}{ending}" for ending in ("", ".md", ".json")]
-    spare_inputs([description, *runs], replaced=written_to)
-    found = gather(asked, runs, resamples=resamples)
+    name = asked.name if asked else PLAIN
+    spare_inputs(
+        what, replaced=[folder / f"{name}{ending}" for ending in ("", ".md")]
+    )  # a record may be its own page's
+    found = gather(asked, sources, resamples=resamples)
     written = write_study(found, folder, command=shlex.join(["mirrormask", *sys.argv[1:]]))
 
     def show() -> None:
         output.line(f"Page: {written[0]}")
         if found.missing:
             output.line(f"Missing rows: {', '.join(found.missing)}")
+        for row in found.rows.values():
+            if row.kept_start == len(row.runs):
+                output.line(f"{row.name}: training did not help, every seed kept its start.")
 
     output.result({"written": [str(path) for path in written], "missing": found.missing}, show)

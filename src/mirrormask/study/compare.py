@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,50 +13,22 @@ from numpy.typing import NDArray
 from mirrormask import __version__
 from mirrormask.core.errors import MirrormaskError, did_you_mean
 from mirrormask.data.tasks.sts_tasks import STS_TASKS
-from mirrormask.evaluation.statistics.bootstrap import RESAMPLES, Difference
-from mirrormask.evaluation.statistics.seed_bootstrap import resampled_averages, seed_difference
-from mirrormask.evaluation.statistics.significance import ALPHA, fewest_pairs, holm, least_p, pairs_needed, sign_flip_p
-from mirrormask.study.rows import Row, SeedKey
+from mirrormask.evaluation.statistics.bootstrap import RESAMPLES, Estimate
+from mirrormask.evaluation.statistics.seed_bootstrap import resampled_averages, seed_interval
+from mirrormask.evaluation.statistics.significance import ALPHA, fewest_pairs, holm, least_p, sign_flip_p
+from mirrormask.study.rows import Row, SeedKey, chosen_rows
+from mirrormask.study.verdicts import Against
 
 AVERAGE = "average"
 """What the mean over the compared tasks is called among them."""
 
+START = "training did not help: this is your start"
 
-@dataclass(frozen=True)
-class Against:
-    """A row against the baseline, on one task or on the average, over the seeds that both have.
 
-    Args:
-        pairs: seeds that both have.
-        mean: of the differences, in points.
-        deviation: of the differences, over seeds.
-        p: two-sided, by sign flips over the seeds.
-        corrected: the same by Holm over all rows compared.
-        least: the smallest p that so many seeds can show.
-        needed: about how many seeds would show a difference like this one, corrected; None where a thousand would not.
-        bootstrap: over sentence pairs and seeds; on the average alone.
-        bootstrap_corrected: its p by Holm over all rows.
-    """
-
-    pairs: int
-    mean: float
-    deviation: float
-    p: float
-    corrected: float
-    least: float
-    needed: int | None
-    bootstrap: Difference | None = None
-    bootstrap_corrected: float | None = None
-
-    @property
-    def direction(self) -> int:
-        """Return 1 for better, -1 for worse and 0 where the seeds do not show it."""
-        return 0 if self.corrected >= ALPHA else 1 if self.mean > 0 else -1
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the test, JSON-able."""
-        plain = {key: value for key, value in vars(self).items() if key != "bootstrap"}
-        return {**plain, "bootstrap": None if self.bootstrap is None else self.bootstrap.to_dict()}
+OVERLAP = (
+    "1,109 of the 1,500 pairs of STS-B dev and 723 of the 1,379 of its test set also stand in STS12–15: a choice made "
+    "on STS-B dev is not independent of these tasks."
+)
 
 
 @dataclass(frozen=True)
@@ -92,15 +65,40 @@ class SeedComparison:
 
     def verdict(self, row: int, task: str = AVERAGE) -> str:
         """Return the answer for a row after the first, such as 'better, p = 0.010'."""
-        from mirrormask.study.verdicts import verdict
-
-        return verdict(self.tests[task][row - 1], len(self.rows) - 1, self.alpha)
+        said = self.tests[task][row - 1].verdict
+        return f"{START}; {said}" if self.rows[row].kept_start == len(self.rows[row].runs) else said
 
     def notes(self) -> list[str]:
-        """Return what the numbers cannot say."""
-        from mirrormask.study.verdicts import notes
+        """Return what a reader must know about the numbers."""
+        first, others = self.rows[0], self.rows[1:]
+        said = [
+            f"Mean ± standard deviation (n − 1) over seeds, Spearman's correlation × 100; the average is over "
+            f"{self.average_title}."
+        ]
+        tests = self.tests.get(AVERAGE, ())
+        drawn = any(test.interval is not None for test in tests)
+        if tests:
+            said.append(
+                f"Verdicts are two-sided sign flips over paired seeds, corrected by Holm over {_counted(others, 'row')}"
+                + (
+                    "; intervals are 95 % of a bootstrap over sentence pairs and seeds, and decide nothing." * drawn
+                    or "."
+                )
+            )
+            said += _power(max(test.pairs for test in tests), len(others), self.alpha)
+            missing = [row.name for row, test in zip(others, tests, strict=True) if test.pairs < len(first.runs)]
+            if missing:
+                said.append(f"Not all seeds of {first.name} were run for {', '.join(missing)}.")
+        if any(task.startswith("stsb") for task in self.tasks) and any(t.startswith("sts1") for t in self.tasks):
+            said.append(f"{OVERLAP} The bootstrap counts a pair once wherever it occurs." if drawn else OVERLAP)
+        if others and not self.tests:
+            said.append("The rows have other seeds than the first by design, so they are described and not tested.")
+        return said
 
-        return notes(self)
+    def starts(self) -> list[str]:
+        """Return which runs are the model they began with, as a sentence, where there are any."""
+        kept = [f"{row.name} ({row.kept_start} of {len(row.runs)})" for row in self.rows if row.kept_start]
+        return [f"Runs that kept step 0, because no later checkpoint was better: {', '.join(kept)}."] if kept else []
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-able; scores are in percent."""
@@ -113,21 +111,49 @@ class SeedComparison:
             tests = {task: self.tests[task][place - 1].to_dict() for task in self.tests} if place else None
             verdict = self.verdict(place) if place else "baseline"
             seeds = [list(run.seeds) for run in row.runs]
-            rows.append({"name": row.name, "seeds": seeds, "scores": found, "tests": tests, "verdict": verdict})
+            rows.append(
+                {
+                    "name": row.name,
+                    "seeds": seeds,
+                    "kept_start": row.kept_start,
+                    "scores": found,
+                    "tests": tests,
+                    "verdict": verdict,
+                }
+            )
         return {
-            "schema": "mirrormask.comparison/1",
+            "schema": "mirrormask.comparison/2",
             "version": __version__,
             "baseline": self.rows[0].name,
             "averaged": list(self.averaged),
             "alpha": self.alpha,
             "rows": rows,
-            "notes": self.notes(),
+            "notes": [*self.notes(), *self.starts()],
         }
 
 
 def deviation(values: NDArray[np.floating]) -> float:
     """Return the standard deviation over seeds (n - 1), 0 for one seed."""
     return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+def _counted(things: Sequence[Any], name: str) -> str:
+    return f"{len(things)} {name}" + ("s" if len(things) != 1 else "")
+
+
+def _power(pairs: int, rows: int, alpha: float) -> list[str]:
+    """Return what so many paired seeds cannot show, whatever they show."""
+    alone, first = fewest_pairs(alpha), fewest_pairs(alpha / rows)
+    if pairs >= first:
+        return []
+    if pairs >= alone:
+        return [f"{pairs} paired seeds can show p < {alpha:g} for one row, but it takes {first} for {rows}."]
+    seeds = f"{pairs} paired seed" + ("s" if pairs != 1 else "")
+    return [
+        f"{seeds} cannot show p < {alpha:g} by sign flips, whatever they show: their smallest p is "
+        f"{least_p(pairs):.4g}. It takes {alone} for one row"
+        + (f", and {first} for the first of {rows}." * (rows > 1) or ".")
+    ]
 
 
 def compare_rows(
@@ -138,6 +164,7 @@ def compare_rows(
     resamples: int = RESAMPLES,
     seed: int = 42,
     drawn: dict[tuple[Any, ...], NDArray[np.float64]] | None = None,
+    intervals: Mapping[str, Estimate] | None = None,
 ) -> SeedComparison:
     """Hold every row against one, over the seeds that both have.
 
@@ -148,6 +175,7 @@ def compare_rows(
         resamples: of the bootstrap; 0 leaves it out.
         seed: decides the resamples.
         drawn: resamples of earlier comparisons of the same rows, which need not be drawn again.
+        intervals: of rows whose sentence pairs are not at hand, as they were recorded.
 
     Raises:
         MirrormaskError: there is nothing to compare, or a name is wrong.
@@ -162,23 +190,19 @@ def compare_rows(
     cache = {} if drawn is None else drawn
     tests: dict[str, tuple[Against, ...]] = {}
     for task in (*chosen, AVERAGE):
-        over = averaged if task == AVERAGE else (task,)
-        found = [_against(first, row, over) for row in others]
-        boots = [
-            _bootstrap(first, row, averaged, resamples, seed, cache) if task == AVERAGE and resamples else None
-            for row in others
-        ]
-        tests[task] = tuple(_corrected(found, boots))
+        tests[task] = _tested([_differences(first, row, averaged if task == AVERAGE else (task,)) for row in others])
+    known = intervals or {}
+    tests[AVERAGE] = tuple(
+        dataclasses.replace(
+            test, interval=known.get(row.name) or _interval(first, row, averaged, resamples, seed, cache)
+        )
+        for row, test in zip(others, tests[AVERAGE], strict=True)
+    )
     return SeedComparison(tuple(ordered), chosen, averaged, tests)
 
 
 def _ordered(rows: Sequence[Row], baseline: str) -> list[Row]:
-    names = [row.name for row in rows]
-    if baseline and baseline not in names:
-        raise MirrormaskError(
-            f"There is no row {baseline!r}.{did_you_mean(baseline, names)} There are: {', '.join(names)}."
-        )
-    first = next(row for row in rows if row.name == (baseline or names[0]))
+    first = chosen_rows(rows, [baseline])[0] if baseline else rows[0]
     return [first, *(row for row in rows if row is not first)]
 
 
@@ -206,22 +230,39 @@ def paired_seeds(first: Row, second: Row) -> list[SeedKey]:
     return both
 
 
-def _against(first: Row, second: Row, tasks: Sequence[str]) -> Against:
+def _differences(first: Row, second: Row, tasks: Sequence[str]) -> NDArray[np.float64]:
+    """Return the second row less the first for every seed that both have, in points (seeds,)."""
     seeds = paired_seeds(first, second)
-    values = second.only(seeds).averages(tasks) - first.only(seeds).averages(tasks)
-    spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-    p = sign_flip_p(values)
-    return Against(len(values), float(values.mean()), spread, p, p, least_p(len(values)), None)
+    return second.only(seeds).averages(tasks) - first.only(seeds).averages(tasks)
 
 
-def _bootstrap(
+def _tested(rows: Sequence[NDArray[np.float64]]) -> tuple[Against, ...]:
+    """Return the test of every row's differences, corrected over all of them."""
+    found = [sign_flip_p(values) for values in rows]
+    return tuple(
+        Against(
+            pairs=len(values),
+            mean=float(values.mean()),
+            deviation=float(values.std(ddof=1)) if len(values) > 1 else float("nan"),
+            p=p,
+            corrected=corrected,
+            rows=len(rows),
+        )
+        for values, p, corrected in zip(rows, found, holm(found), strict=True)
+    )
+
+
+def _interval(
     first: Row,
     second: Row,
     tasks: tuple[str, ...],
     resamples: int,
     seed: int,
     cache: dict[tuple[Any, ...], NDArray[np.float64]],
-) -> Difference:
+) -> Estimate | None:
+    """Return how far the difference would move on other sentences and seeds; None where it cannot be drawn."""
+    if not resamples or not (first.has_pairs and second.has_pairs):
+        return None
     seeds = paired_seeds(first, second)
     drawn, scores = [], []
     for row in (first, second):
@@ -231,26 +272,7 @@ def _bootstrap(
             cache[key] = resampled_averages(chosen.task_pairs(tasks), resamples=resamples, seed=seed)
         drawn.append(cache[key])
         scores.append((chosen.averages(tasks) / 100).tolist())
-    return seed_difference(scores[0], scores[1], drawn[0], drawn[1])
-
-
-def _corrected(found: Sequence[Against], boots: Sequence[Difference | None]) -> list[Against]:
-    """Return the tests with their p-values corrected over all rows, and how many seeds each would take."""
-    import dataclasses
-
-    corrected = holm([test.p for test in found])
-    boot_corrected = holm([boot.p_value for boot in boots if boot is not None])
-    strict = ALPHA / max(1, len(found))  # what the smallest of so many must fall below
-    return [
-        dataclasses.replace(
-            test,
-            corrected=corrected[place],
-            needed=pairs_needed(test.mean, test.deviation, alpha=strict),
-            bootstrap=boots[place],
-            bootstrap_corrected=boot_corrected[place] if boots[place] is not None else None,
-        )
-        for place, test in enumerate(found)
-    ]
+    return seed_interval(scores[0], scores[1], drawn[0], drawn[1])
 
 
 def fewest_seeds(rows: int, alpha: float = ALPHA) -> int:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from mirrormask.core.errors import MirrormaskError, at_least, one_of
 from mirrormask.core.seeding import Seeds
 from mirrormask.runs.recipe import Recipe
+from mirrormask.study.rows import keep_order
 from mirrormask.study.scoring import SCORES, read_scores, same_run, score_encoder
 
 if TYPE_CHECKING:
@@ -188,6 +189,8 @@ def run_grid(
         prepared: is told when a text has been prepared.
     """
     at_least("jobs", jobs, 1, of="a run over seeds")
+    if planned:
+        keep_order(planned[0].folder.parents[1], (each.name for each in planned))
     missing = [each for each in planned if not (each.folder / SCORES).is_file()]
     jobs = min(jobs, max(1, len(missing)))
     if jobs == 1:

@@ -12,9 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import MirrormaskError, did_you_mean
+from mirrormask.core.errors import DataError, MirrormaskError, did_you_mean
+from mirrormask.core.storage import read_json, write_json
 from mirrormask.evaluation.statistics.seed_bootstrap import TaskPairs
 from mirrormask.study.scoring import SCORES, comparable, read_pairs, read_scores
+
+ORDER = "rows.json"
+"""In the folder of a study: the names of its rows, in the order of the command."""
 
 SeedKey = tuple[int, int, int]
 """The seeds of data, dropout and initialization: runs of two rows with the same ones are a pair."""
@@ -25,11 +29,11 @@ class Scored:
     """One run that was measured.
 
     Args:
-        folder: where it is.
+        folder: where it is; None where only its scores are left, in the record of a study.
         record: its scores.json.
     """
 
-    folder: Path
+    folder: Path | None
     record: dict[str, Any] = field(repr=False)
 
     @property
@@ -38,14 +42,23 @@ class Scored:
         seeds = self.record["seeds"]
         return seeds["data"], seeds["dropout"], seeds["initialization"]
 
+    @property
+    def kept_start(self) -> bool:
+        """Return whether training found nothing better than the model it began with."""
+        return self.record.get("best_step") == 0
+
     @cached_property
     def pairs(self) -> dict[str, NDArray[Any]]:
         """Return its cosines, gold scores and pair numbers."""
+        if self.folder is None:
+            raise MirrormaskError(f"The sentence pairs of {self.record['name']} are not at hand. Name its run folders.")
         return read_pairs(self.folder)
 
     @cached_property
     def metrics(self) -> list[dict[str, Any]]:
         """Return the rows of its training log; none where it was not trained."""
+        if self.folder is None:
+            return list(self.record.get("log", ()))
         path = self.folder / "metrics.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         return [row for row in map(json.loads, lines) if not row.get("evaluation")]
@@ -77,6 +90,26 @@ class Row:
         """Return the record of its first run, for what all of them share."""
         return self.runs[0].record
 
+    @property
+    def has_pairs(self) -> bool:
+        """Return whether the cosines of all its runs are at hand, which an interval is drawn from."""
+        return all(run.folder is not None for run in self.runs)
+
+    @property
+    def is_shaped(self) -> bool:
+        """Return whether alignment and uniformity of all its runs were measured."""
+        return all((run.record.get("geometry") or {}).get("alignment") is not None for run in self.runs)
+
+    @property
+    def kept_start(self) -> int:
+        """Return how many of its runs are the model they began with."""
+        return sum(run.kept_start for run in self.runs)
+
+    @property
+    def is_start(self) -> bool:
+        """Return whether all its runs are one and the same model that training did not change."""
+        return all(run.kept_start or run.record.get("model") == "untrained" for run in self.runs)
+
     def only(self, seeds: Iterable[SeedKey]) -> Row:
         """Return the row with the runs of these seeds alone, in this order."""
         by_seed = {run.seeds: run for run in self.runs}
@@ -106,29 +139,63 @@ class Row:
 def find_rows(paths: Sequence[Path | str]) -> list[Row]:
     """Return the rows under the given folders: a run, the folder of a recipe's runs, or the folder of a whole study.
 
+    Rows come in the order of the folders, and inside one in the order that 'mirrormask run' was given their recipes.
+
     Raises:
-        MirrormaskError: a folder holds no run that was measured, two different runs of one row have the same seeds, or
-            runs of one row differ in their settings or in the text they learned from.
+        DataError: a folder is not there or holds no run that was measured.
+        MirrormaskError: two different runs of one row have the same seeds, or runs of one row differ in their settings
+            or in the text they learned from.
     """
     found: dict[str, dict[SeedKey, Scored]] = {}
     for path in map(Path, paths):
         if not path.is_dir():
             near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-            raise MirrormaskError(f"There is no folder {path}.{did_you_mean(path.name, near)}")
-        scored = sorted(path.rglob(SCORES))
+            raise DataError(f"There is no folder {path}.{did_you_mean(path.name, near)}")
+        scored = [(read_scores(file.parent), file.parent) for file in sorted(path.rglob(SCORES))]
         if not scored:
-            raise MirrormaskError(
+            raise DataError(
                 f"{path} holds no run with scores. Runs to compare come from 'mirrormask run RECIPE --seeds 1,2,3'."
             )
-        for file in scored:
-            run = Scored(file.parent, read_scores(file.parent))
+        named = {name: place for place, name in enumerate(row_order(path))}
+        for record, folder in sorted(scored, key=lambda each: named.get(each[0]["name"], len(named))):
+            run = Scored(folder, record)
             runs = found.setdefault(run.record["name"], {})
-            if run.seeds in runs and runs[run.seeds].folder.resolve() != run.folder.resolve():
-                raise MirrormaskError(
-                    f"{run.folder} and {runs[run.seeds].folder} are the same row and seed. Name only one of them."
-                )
+            other = runs[run.seeds].folder if run.seeds in runs else None
+            if other is not None and other.resolve() != folder.resolve():
+                raise MirrormaskError(f"{folder} and {other} are the same row and seed. Name only one of them.")
             runs[run.seeds] = run
     return [_row(name, runs) for name, runs in found.items()]
+
+
+def chosen_rows(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
+    """Return the rows of these names, in their order; all where none is named.
+
+    Raises:
+        MirrormaskError: there is no such row.
+    """
+    by_name = {row.name: row for row in rows}
+    for name in names:
+        if name not in by_name:
+            raise MirrormaskError(
+                f"There is no row {name!r}.{did_you_mean(name, by_name)} There are: {', '.join(by_name)}."
+            )
+    return [by_name[name] for name in dict.fromkeys(names)] if names else list(rows)
+
+
+def row_order(out: Path) -> list[str]:
+    """Return the rows of a folder in the order their recipes were named; none where that was not kept."""
+    try:
+        return [str(name) for name in read_json(out / ORDER)]
+    except (OSError, ValueError, TypeError):
+        return []
+
+
+def keep_order(out: Path, names: Iterable[str]) -> None:
+    """Keep the order in which recipes were named, those of earlier commands first."""
+    before = row_order(out)
+    order = list(dict.fromkeys([*before, *names]))
+    if order != before:
+        write_json(out / ORDER, order)
 
 
 def _row(name: str, runs: dict[SeedKey, Scored]) -> Row:

@@ -197,7 +197,7 @@ def draw_comparison(found: SeedComparison, folder: Path, *, names: Mapping[str, 
     """
     drawn = [write_png(seed_strips(found, names=names), folder / "seeds.png")]
     what = "average Spearman × 100"
-    shaped = [row for row in found.rows if all(run.record["geometry"]["alignment"] is not None for run in row.runs)]
+    shaped = [row for row in found.rows if row.is_shaped]
     if shaped:
         scores = [found.values(row, AVERAGE) for row in shaped[:MOST]]
         figure = alignment_uniformity(shaped[:MOST], scores, names=names, what=what)

@@ -22,7 +22,7 @@ def comparison_table(found: SeedComparison, *, title: str = "", names: Mapping[s
         cells = [names.get(row.name, row.name), str(len(row.runs))]
         for task in (*found.tasks, AVERAGE):
             values = found.values(row, task)
-            spread = f" ± {deviation(values):.2f}" if len(values) > 1 else ""
+            spread = f" ± {deviation(values):.2f}" if len(values) > 1 and not row.is_start else ""
             cells.append(minus(f"{values.mean():.2f}{spread}"))
         if found.tests:
             cells += [_change(found, place), found.verdict(place)] if place else ["", "baseline"]
@@ -33,13 +33,13 @@ def comparison_table(found: SeedComparison, *, title: str = "", names: Mapping[s
         columns=columns,
         rows=tuple(rows),
         emphasized=(0,),
-        note=" ".join(found.notes()),
+        note=" ".join([*found.notes(), *found.starts()]),
         texts=(len(columns) - 1,) if found.tests else (),
     )
 
 
 def _change(found: SeedComparison, place: int) -> str:
     test = found.tests[AVERAGE][place - 1]
-    boot = test.bootstrap
-    span = f" ({boot.low:+.2f} to {boot.high:+.2f})" if boot is not None else ""
+    drawn = test.interval
+    span = f" ({drawn.low:+.2f} to {drawn.high:+.2f})" if drawn is not None else ""
     return minus(f"{test.mean:+.2f}{span}")

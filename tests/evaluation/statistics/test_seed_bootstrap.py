@@ -6,7 +6,7 @@ import pytest
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.seeding import generator
 from mirrormask.evaluation.statistics.correlation import spearman
-from mirrormask.evaluation.statistics.seed_bootstrap import TaskPairs, resampled_averages, seed_difference, unique_pairs
+from mirrormask.evaluation.statistics.seed_bootstrap import TaskPairs, resampled_averages, seed_interval, unique_pairs
 
 
 def tasks(noise: float, runs: int = 3, seed: int = 0) -> dict[str, TaskPairs]:
@@ -50,16 +50,16 @@ def scores(found: dict[str, TaskPairs]) -> list[float]:
     return [float(np.mean([spearman(task.cosines[run], task.gold) for task in found.values()])) for run in runs]
 
 
-def test_a_real_difference_is_found_and_none_is_not() -> None:
+def test_an_interval_holds_the_difference() -> None:
     good, bad, other = tasks(0.5, runs=5), tasks(3.0, runs=5, seed=1), tasks(3.0, runs=5, seed=2)
     drawn = [resampled_averages(each, resamples=300) for each in (good, bad, other)]
-    real = seed_difference(scores(bad), scores(good), drawn[1], drawn[0])
-    assert real.real
-    assert real.low < real.value < real.high
+    real = seed_interval(scores(bad), scores(good), drawn[1], drawn[0])
+    assert 0 < real.low < real.value < real.high
     assert real.value == pytest.approx(100 * (np.mean(scores(good)) - np.mean(scores(bad))))
-    assert not seed_difference(scores(bad), scores(other), drawn[1], drawn[2]).real
-    same = seed_difference(scores(bad), scores(bad), drawn[1], drawn[1])
-    assert (same.value, same.low, same.high, same.p_value) == (0.0, 0.0, 0.0, 1.0)
+    none = seed_interval(scores(bad), scores(other), drawn[1], drawn[2])
+    assert none.low < 0 < none.high
+    same = seed_interval(scores(bad), scores(bad), drawn[1], drawn[1])
+    assert (same.value, same.low, same.high) == (0.0, 0.0, 0.0)
 
 
 def test_seeds_that_differ_widen_the_interval() -> None:
@@ -67,8 +67,8 @@ def test_seeds_that_differ_widen_the_interval() -> None:
     steady = tasks(1.0, runs=6)
     drawn = resampled_averages(steady, resamples=400)
     shifts = np.array([-0.1, 0.1, -0.08, 0.09, -0.11, 0.1])[:, None]
-    calm = seed_difference(scores(steady), scores(steady), drawn, drawn + 0.01)
-    wild = seed_difference(scores(steady), scores(steady), drawn, drawn + 0.01 + shifts)
+    calm = seed_interval(scores(steady), scores(steady), drawn, drawn + 0.01)
+    wild = seed_interval(scores(steady), scores(steady), drawn, drawn + 0.01 + shifts)
     assert wild.high - wild.low > 5 * (calm.high - calm.low)
 
 
