@@ -21,9 +21,9 @@ from mirrormask.probing.segmentation import DEFAULT_SEGMENTER, Segmenter, neighb
 from mirrormask.probing.thresholds import separation
 from mirrormask.probing.treebank_parser import TreebankParser, accuracy, train_parser
 from mirrormask.probing.typography import clauses
+from mirrormask.probing.whole_files import LONGEST_PIECE
 from mirrormask.probing.word_states import word_states
 
-LONGEST_CLAUSE = 126  # characters read together; with two special tokens, what small models are trained on
 RULES = {
     "mean length 1.6": DEFAULT_SEGMENTER,
     "otsu": Segmenter("otsu"),
@@ -75,7 +75,7 @@ def _neighbors(
     lm: MaskedLM, texts: Sequence[str], precision: str
 ) -> tuple[list[list[str]], dict[int, list[list[Any]]]]:
     """Return the clauses of each text, and layer → text → clause → correlations of neighbors."""
-    pieces = [clauses(text, LONGEST_CLAUSE) for text in texts]
+    pieces = [clauses(text, LONGEST_PIECE) for text in texts]
     every = layers_of(lm)
     units = [list(piece) for line in pieces for piece in line]
     stacks = impact_matrices(lm, units, Impact(layer=every, separator="", reach=1), precision=precision, label="Clause")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from mirrormask.probing.constituency import ConstituencyParser
 
 Cli = Callable[..., Any]
 
@@ -95,7 +98,9 @@ def test_units_of_a_sentence(probe: Cli) -> None:
 def test_a_long_sentence_does_not_break_the_terminal(probe: Cli) -> None:
     ran = probe(" ".join(["bread"] * 50))
     assert ran.code == 0
-    assert "too wide for this terminal" in ran.out
+    rows = [line for line in ran.out.splitlines() if "bread" in line][:50]
+    assert [row.split()[0] for row in rows] == [str(place) for place in range(1, 51)]  # whole, as it is no terminal
+    assert {len(row) for row in rows} == {10 + 2 * 50}
 
 
 @pytest.mark.parametrize("options", [[], ["--faithful"], ["--decoder", "cle", "--root", "found"]])
@@ -150,6 +155,54 @@ def test_segment(probe: Cli, tmp_path: Path) -> None:
     assert tuned["scores"]["induced"]["f1_percent"] > 0
     fixed = probe("segment", text, "--gold", gold, "--json", "--rule", "fixed", "--value", "0").json
     assert fixed["threshold"] == 0
+
+
+def test_columns_of_long_sentences_are_numbered_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.console import Console
+
+    from mirrormask.cli.output import Output
+    from mirrormask.cli.probe_terminal import print_probed
+    from mirrormask.probing.impact import Impact
+    from mirrormask.probing.probed import Probed
+
+    def shown(words: list[str], width: int, terminal: bool) -> list[str]:
+        n = len(words)
+        matrix = np.ones((n, n), dtype=np.float32)
+        phrases: Any = ConstituencyParser().parse(matrix)
+        probed = Probed("mini", tuple(words), Impact(), matrix, np.arange(n) - 1, phrases)
+        output = Output()
+        output.out = Console(width=width, force_terminal=terminal, no_color=True, highlight=False)
+        print_probed(output, probed)
+        return re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).split("Dependency tree")[0].splitlines()[1:-1]
+
+    twelve = shown(["word"] * 11 + ["雨"], 80, True)
+    assert twelve[0] == " " * 9 + "                   1 1 1"
+    assert twelve[1] == " " * 9 + " 1 2 3 4 5 6 7 8 9 0 1 2"
+    assert twelve[2] == "  1 word   " + "█" * 22
+    assert twelve[-1] == " 12 雨   " + "█" * 22 + "  "
+    narrow = shown(["word"] * 40, 40, True)
+    assert max(map(len, narrow)) <= 40 and len(narrow) == 3 * 42  # in three blocks, with every column
+    assert sum(line.startswith("  1 word") for line in narrow) == 3
+    assert "".join(line.replace(" ", "") for line in narrow[1::42]) == "1234567890" * 4
+    redirected = shown(["word"] * 40, 40, False)
+    assert len(redirected) == 42 and all(len(line) == 9 + 80 for line in redirected)
+
+
+def test_the_model_fits_the_language_where_none_is_named(cli: Cli, tmp_path: Path) -> None:
+    assert cli("probe", "今天下雨，我们在家。", "--json").json["model"] == "mini-zh"
+    assert cli("probe", "the old boat", "--json").json["model"] == "mini"
+    ran = cli("probe", "segment", write(tmp_path / "text.txt", "the old boat 下雨\n"))
+    assert ran.code == 0 and "Warning: 1 line has spaces between Latin words" in ran.err
+    assert f"All lines into a file: mirrormask probe segment {tmp_path / 'text.txt'} --out words.txt" in ran.out
+
+
+def test_a_label_that_never_occurs_has_no_recall(probe: Cli, tmp_path: Path) -> None:
+    file = write(tmp_path / "gold.trees", TREES)
+    found = probe("constituency", file, "--json").json["scores"]
+    assert all(each["all"]["recall_SBAR_percent"] is None for each in found.values())
+    assert all(each["all"]["recall_NP_percent"] is not None for each in found.values())
+    ran = probe("constituency", file).out.splitlines()
+    assert all(line.endswith("–") for line in ran if "branching" in line)
 
 
 def test_a_store_is_used_again(probe: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +261,7 @@ LONG = "".join(f"{place}\tbread\t_\tX\t_\t_\t{place - 1}\tdep\t_\t_\n" for place
         (["segment", "FILE", "--rule", "fixed"], "今天", 2, "The rule 'fixed' needs --value"),
         (["segment", "FILE", "--value", "0"], "今天", 2, "'value' of the rule mean-length must be at least 1. Got 0"),
         (["dependency", "FILE", "--rule", "otsu"], CONLLU, 2, "--rule belongs to segment"),
-        (["dependency", "FILE", "--out", "FILE"], CONLLU, 2, "--out would write over it"),
+        (["dependency", "FILE", "--out", "FILE"], CONLLU, 2, "--out would write over"),
         (["a cat", "--root", "gold"], "", 2, "--root belongs to a task and its file"),
         (["a cat", "--limit", "1"], "", 2, "--limit belongs to a task and its file"),
     ],

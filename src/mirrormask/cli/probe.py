@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,13 @@ def probe(
     file: Path = typer.Argument(
         None, help="With a task: CoNLL-U or CoNLL, bracketed trees, SciDTB JSON, or plain text to segment."
     ),
-    model: str = typer.Option("mini", "--model", "-m", help="A masked language model, by name or folder."),
+    model: str = typer.Option(
+        "",
+        "--model",
+        "-m",
+        help="A masked language model, by name or folder.",
+        show_default="mini; mini-zh for segment and for a Chinese sentence",
+    ),
     out: Path = typer.Option(
         None, "--out", "-o", help="A sentence: a picture, .png .svg or .html. A task: the induced trees or words."
     ),
@@ -184,5 +191,9 @@ def _file(output: Output, task: str, file: Path, how: Any) -> None:
         print_scores(output, found)
         if how.out is not None:
             output.line(f"Written: {how.out}")
+        elif task == "segment":
+            output.line(f"All lines into a file: mirrormask probe segment {shlex.quote(str(file))} --out words.txt")
 
+    if "warning" in found:
+        output.say(f"Warning: {found['warning']}")
     output.result(found, show)

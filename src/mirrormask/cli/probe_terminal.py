@@ -62,26 +62,37 @@ def print_scores(output: Output, found: Mapping[str, Any]) -> None:
 
 
 def _print_matrix(output: Output, probed: Probed) -> None:
+    """Print the matrix; where the terminal is too narrow, its columns follow in blocks."""
+    from rich.cells import cell_len, set_cell_size
     from rich.text import Text
 
     n = len(probed.words)
     most = max((float(probed.matrix[i, j]) for i in range(n) for j in range(n) if i != j), default=0.0) or 1.0
-    width = min(16, max(map(len, probed.words)))
-    output.out.print("Impact: row masked and looked at, column masked as well", style="bold")
-    fits = width + 5 + 2 * n <= output.out.width
-    if not fits:
-        output.line(f"({n} words are too wide for this terminal; --out probe.png draws them all.)")
-        return
-    numbers = Text(" " * (width + 5))
-    for place in range(n):
-        numbers.append(f"{place + 1:>2}"[-2:], style="dim" if place % 2 else "")  # two-digit neighbors stay apart
-    output.out.print(numbers, soft_wrap=True)
-    for i, word in enumerate(probed.words):
-        line = Text(f"{i + 1:>3} {word[:width]:<{width}} ")
-        for j in range(n):
-            step = 0 if i == j else min(4, int(5 * float(probed.matrix[i, j]) / most))
-            line.append(_SHADES[step] * 2, style=_COLORS[step])
-        output.out.print(line, soft_wrap=True)
+    width = min(16, max(map(cell_len, probed.words)))
+    output.line("Impact: row masked and looked at, column masked as well", style="bold")
+    room = max(5, (output.out.width - width - 5) // 2) if output.out.is_terminal else n
+    for first in range(0, n, room):
+        block = range(first, min(first + room, n))
+        for digits in _column_numbers(block):
+            output.out.print(Text(" " * (width + 5) + digits), soft_wrap=True)
+        for i, word in enumerate(probed.words):
+            line = Text(f"{i + 1:>3} {set_cell_size(word, width)} ")
+            for j in block:
+                step = 0 if i == j else min(4, int(5 * float(probed.matrix[i, j]) / most))
+                line.append(_SHADES[step] * 2, style=_COLORS[step])
+            output.out.print(line, soft_wrap=True)
+
+
+def _column_numbers(columns: range) -> list[str]:
+    """Return the numbers of columns that are two wide, from 1: their digits one below the other.
+
+    Example:
+        >>> _column_numbers(range(7, 12))
+        ['     1 1 1', ' 8 9 0 1 2']
+    """
+    numbers = [str(column + 1) for column in columns]
+    height = max(map(len, numbers))
+    return ["".join(f" {number.rjust(height)[row]}" for number in numbers) for row in range(height)]
 
 
 def _tree(probed: Probed) -> Any:

@@ -10,6 +10,9 @@ from mirrormask.core.errors import ModelError, did_you_mean
 DEFAULT_MODEL = "mini"
 """The masked LM that commands start from when none is named."""
 
+CHINESE_MODEL = "mini-zh"
+"""The masked LM for Chinese text."""
+
 SHIPPED = Path(__file__).parent / "default"
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mirrormask.core.errors import DataError, one_of
-from mirrormask.models.names import DEFAULT_MODEL
+from mirrormask.data.text.sentences import is_chinese
+from mirrormask.models.names import CHINESE_MODEL, DEFAULT_MODEL
 from mirrormask.probing.constituency import ConstituencyParser
 from mirrormask.probing.dependency import DependencyParser
 from mirrormask.probing.impact import DEFAULT, Impact, impact_matrices
@@ -42,7 +43,7 @@ def split(text: str, how: str = "words") -> list[str]:
 def probe_sentence(
     text: str | Sequence[str],
     *,
-    model: str | Path = DEFAULT_MODEL,
+    model: str | Path = "",
     impact: Impact = DEFAULT,
     parser: DependencyParser = _ROOT_FOUND,
     phrases: ConstituencyParser = _PHRASES,
@@ -53,7 +54,7 @@ def probe_sentence(
 
     Args:
         text: the sentence, or its words.
-        model: a masked language model, by name or folder.
+        model: a masked language model, by name or folder; by default `mini`, or `mini-zh` for Chinese text.
         impact: what is read from it, without a root and at one layer.
         parser: how the matrix becomes a dependency tree.
         phrases: how it becomes a constituency tree.
@@ -68,5 +69,6 @@ def probe_sentence(
         raise DataError("The sentence is empty, and at least one word is needed. Put it in quotes.")
     from mirrormask.models.masked_lm import MaskedLM
 
+    model = model or (CHINESE_MODEL if is_chinese("".join(words)) else DEFAULT_MODEL)
     matrix = next(impact_matrices(MaskedLM.load(model), [words], impact, precision=precision, label="Sentence"))
     return Probed(str(model), words, impact, matrix, parser.parse(matrix), phrases.parse(matrix))

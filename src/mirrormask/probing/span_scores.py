@@ -46,18 +46,19 @@ class SpanCounts:
                 self.labelled[label] += 1
                 self.found[label] += (start, stop) in every
 
-    def scores(self) -> dict[str, float]:
-        """Return the scores in percent, and the number of sentences."""
+    def scores(self) -> dict[str, float | None]:
+        """Return the scores in percent, and the number of sentences; a label that never occurs has no recall."""
         precision = self.right / max(self.predicted, 1)
         recall = self.right / max(self.gold, 1)
-        found = {
+        found: dict[str, float | None] = {
             "sentence_f1_percent": 100 * self.f1_sum / max(self.sentences, 1),
             "corpus_f1_percent": 100 * 2 * self.right / max(self.predicted + self.gold, 1),
             "precision_percent": 100 * precision,
             "recall_percent": 100 * recall,
         }
         for label in LABELS:
-            found[f"recall_{label}_percent"] = 100 * self.found[label] / max(self.labelled[label], 1)
+            there = self.labelled[label]
+            found[f"recall_{label}_percent"] = 100 * self.found[label] / there if there else None
         return {**found, "sentences": self.sentences}
 
 

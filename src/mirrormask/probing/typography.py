@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,22 @@ def cut_at(text: str, boundary: NDArray[np.bool_]) -> list[str]:
     """Return the text cut where `boundary` (n - 1,) says."""
     ends = [0, *(np.flatnonzero(boundary) + 1).tolist(), len(text)]
     return [text[start:stop] for start, stop in itertools.pairwise(ends) if stop > start]
+
+
+def words_of_clauses(words: Sequence[str], most: int) -> list[list[str]]:
+    """Return the words of a line in the pieces that `clauses` cuts it into; a word across a cut is cut, too.
+
+    Example:
+        >>> words_of_clauses(["今天", "下雨", "，", "我们", "在家", "。"], 6)
+        [['今天', '下雨', '，'], ['我们', '在家', '。']]
+    """
+    ends = np.cumsum([len(word) for word in words])
+    found, start = [], 0
+    for piece in clauses("".join(words), most):
+        inside = ends[(ends > start) & (ends < start + len(piece))] - start
+        found.append([piece[i:j] for i, j in itertools.pairwise([0, *inside.tolist(), len(piece)])])
+        start += len(piece)
+    return found
 
 
 def clauses(text: str, most: int) -> list[str]:

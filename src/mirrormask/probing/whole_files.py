@@ -6,19 +6,25 @@ import contextlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mirrormask.core.errors import DataError, MirrormaskError, at_least, one_of
 from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.storage import atomic_file, check_writable
-from mirrormask.models.names import DEFAULT_MODEL
+from mirrormask.models.names import CHINESE_MODEL, DEFAULT_MODEL
 from mirrormask.probing.impact import Impact, Matrix, impact_matrices
 from mirrormask.probing.segmentation import DEFAULT_SEGMENTER, Segmenter
 
-LONGEST_PIECE = 128
-"""Characters of a line that are read together when it is cut into words."""
+LONGEST_PIECE = 126
+"""Characters of a line that are read together when it is cut into words: with two special tokens, what small models
+are trained on."""
+
+_SPACES_DROPPED = (
+    "{:,} {} spaces between Latin words. They are dropped, so such words run together: segment is for text that is "
+    "written without spaces."
+)
 
 Progress = Callable[[int, int], None]
 """Called with the number of sentences just done, and how many there are."""
@@ -29,7 +35,7 @@ class FileProbe:
     """How a file is probed.
 
     Args:
-        model: a masked language model, by name or folder.
+        model: a masked language model, by name or folder; by default `mini`, and `mini-zh` for segment.
         layer: 0 is the embedding output, -1 the last layer.
         measure: as for `Impact`.
         decoder: of trees; by default `eisner`, for constituency `mart`.
@@ -46,7 +52,7 @@ class FileProbe:
         seed: of random baselines.
     """
 
-    model: str = DEFAULT_MODEL
+    model: str = ""
     layer: int = -1
     measure: str = "euclidean"
     decoder: str | None = None
@@ -90,6 +96,7 @@ def probe_file(task: str, file: Path | str, probe: FileProbe, *, progress: Progr
         spare_inputs(read, into=probe.store, option="--store")
     if task != "segment" and (probe.gold or probe.dev):
         raise MirrormaskError("--gold and --dev belong to segment: files of trees are scored against themselves.")
+    probe = replace(probe, model=probe.model or (CHINESE_MODEL if task == "segment" else DEFAULT_MODEL))
     found = TASKS[task](Path(file), probe, progress)
     told = {"model": probe.model, "layer": probe.layer, "measure": probe.measure, "file": str(file)}
     return {**told, **found, "out": None if probe.out is None else str(probe.out)}
@@ -151,16 +158,22 @@ def _discourse(file: Path, probe: FileProbe, progress: Progress | None) -> dict[
 
 
 def _segment(file: Path, probe: FileProbe, progress: Progress | None) -> dict[str, Any]:
-    from mirrormask.data.tasks.sighan import check_same_text, format_segmented, read_segmented, read_unsegmented
+    from mirrormask.data.tasks.sighan import (
+        check_same_text,
+        count_spaced_lines,
+        format_segmented,
+        read_segmented,
+        read_unsegmented,
+    )
     from mirrormask.probing.segmentation import score_segmentation, segment, threshold_of_dev
-    from mirrormask.probing.typography import clauses
+    from mirrormask.probing.typography import clauses, words_of_clauses
 
     if probe.gold is not None:
         check_same_text(probe.gold, file)
-    how = Impact(layer=probe.layer, measure=probe.measure, reach=1)
+    how = Impact(layer=probe.layer, measure=probe.measure, separator="", reach=1)
     threshold = None
     if probe.dev is not None:
-        dev = [words for words in read_segmented(probe.dev) if words]
+        dev = [piece for words in read_segmented(probe.dev) for piece in words_of_clauses(words, LONGEST_PIECE)]
         units = [list("".join(words)) for words in dev]
         threshold = threshold_of_dev(dev, _matrices(probe, units, how, None, keep=False), probe.segmenter)
     lines = list(itertools.islice(read_unsegmented(file), probe.limit))
@@ -173,10 +186,12 @@ def _segment(file: Path, probe: FileProbe, progress: Progress | None) -> dict[st
     with _writer(probe.out) as write:
         for line in words:
             write(format_segmented(line) + "\n")
+    spaced = count_spaced_lines(file, probe.limit)
+    warned = {"warning": _SPACES_DROPPED.format(spaced, "line has" if spaced == 1 else "lines have")} if spaced else {}
     if probe.gold is None:
-        return {"task": "segmentation", "lines": len(lines), "threshold": threshold, "words": words[:20]}
+        return {"task": "segmentation", "lines": len(lines), "threshold": threshold, "words": words[:20], **warned}
     gold = list(itertools.islice(read_segmented(probe.gold), probe.limit))
-    return score_segmentation(gold, words, probe.segmenter, threshold, seed=probe.seed).as_json()
+    return {**score_segmentation(gold, words, probe.segmenter, threshold, seed=probe.seed).as_json(), **warned}
 
 
 TASKS: dict[str, Callable[[Path, FileProbe, Progress | None], dict[str, Any]]] = {

@@ -5,6 +5,8 @@ Paper: Emerson 2005, "The Second International Chinese Word Segmentation Bakeoff
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from mirrormask.data.text.compression import named
 from mirrormask.data.text.files import open_text
 
 SEPARATOR = "  "
+_LATIN_WORDS = re.compile(r"[A-Za-z]\s+[A-Za-z]")
 
 
 def read_segmented(path: Path | str) -> Iterator[list[str]]:
@@ -42,6 +45,12 @@ def read_unsegmented(path: Path | str) -> Iterator[str]:
             yield text
     if not found:
         raise DataError(f"{named(path)} has no text. Give at least one line of it.")
+
+
+def count_spaced_lines(path: Path | str, limit: int | None = None) -> int:
+    """Return how many of the first `limit` lines have spaces between Latin words, which `read_unsegmented` drops."""
+    with open_text(path) as stream:
+        return sum(_LATIN_WORDS.search(line) is not None for line in itertools.islice(stream, limit))
 
 
 def check_same_text(gold: Path | str, text: Path | str) -> None:

@@ -65,7 +65,7 @@ def split_sentences(text: str, language: str = "auto") -> list[str]:
         ['他说：“走吧！”', '我们走了。', '天黑了……']
     """
     one_of("language", language, LANGUAGES, of="sentence splitting")
-    if language == "zh" or (language == "auto" and _is_chinese(text)):
+    if language == "zh" or (language == "auto" and is_chinese(text)):
         return [sentence for found in _CHINESE.findall(text) if (sentence := found.strip())]
     if "\n" in text:
         return [sentence for part in _BLANK_LINE.split(text) for sentence in _english(part)]
@@ -87,7 +87,8 @@ def is_cjk(text: str) -> bool:
     return _CJK_CHARACTER.match(text) is not None
 
 
-def _is_chinese(text: str) -> bool:
+def is_chinese(text: str) -> bool:
+    """Say whether a good part of a text is written in Chinese characters."""
     return not text.isascii() and 5 * len(_CJK_CHARACTER.findall(text)) >= len(text)
 
 
