@@ -79,7 +79,7 @@ def test_a_damaged_file_is_one_sentence(
     save_encoder(tiny(), tmp_path / "m")
     path = tmp_path / "m" / file
     path.write_bytes(path.read_bytes()[:-20] if content is None else content)
-    with pytest.raises(ModelError, match=r"(could not be read as a model|are damaged) \(.+\)\. Copy "):
+    with pytest.raises(ModelError, match=r"could not be read as a model: it is damaged or incomplete \(.+\)\. Copy "):
         describe_model(str(tmp_path / "m"))
 
 

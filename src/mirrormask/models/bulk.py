@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mirrormask.core.batch import Tokens
 from mirrormask.core.encoding import Encoder
+from mirrormask.core.errors import ModelError
 from mirrormask.core.framing import frame_of
 from mirrormask.core.shards import length_shards
 from mirrormask.models.precision import best_precision
@@ -42,7 +43,11 @@ def tokenize(encoder: Any, texts: Sequence[str], *, max_length: int | None = Non
 def encode_tokens(
     encoder: Any, tokens: Tokens, *, precision: str = "auto", progress: Progress | None = None
 ) -> NDArray[np.float32]:
-    """Return the sentence vectors (n, d) of tokenized rows, in their order."""
+    """Return the sentence vectors (n, d) of tokenized rows, in their order.
+
+    Raises:
+        ModelError: a vector has NaN or infinity in it.
+    """
     device = encoder.device
     chosen = best_precision(device, precision)
     pad = encoder.tokenizer.pad_token_id or 0
@@ -60,6 +65,12 @@ def encode_tokens(
                     progress(len(shard))
     finally:
         encoder.train(was_training)
+    if not np.isfinite(out).all():
+        raise ModelError(
+            f"{getattr(encoder, 'mirrormask_source', 'The model')} gives vectors with NaN or infinity when it computes "
+            f"in {chosen.name}. Its weights are damaged or its training diverged: take an earlier checkpoint"
+            + (", or try --precision fp32." if chosen.low else ".")
+        )
     return out
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,12 @@ from transformers import AutoConfig, AutoModel
 from mirrormask.core.errors import ModelError
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.models import lora as adapters
-from mirrormask.models.embeddings import embedding_module
+from mirrormask.models.embeddings import base_model, embedding_module
 from mirrormask.models.lm_head import copy_head
-from mirrormask.models.loading import cache_if_offline, quiet_loading
+from mirrormask.models.loading import check_numbers, check_tokenizer, opening, quiet_loading
 from mirrormask.models.mask_prompt import TEMPLATE, MaskPooling, PromptedTransformer
 from mirrormask.models.model_files import FACTS
-from mirrormask.models.names import DEFAULT_MODEL, resolve, unreachable
+from mirrormask.models.names import DEFAULT_MODEL, resolve
 from mirrormask.models.pooling import PoolingModules, describe, poolings
 
 OUR_MODULES = {f"{c.__module__}.{c.__name__}": c for c in (PromptedTransformer, MaskPooling)}
@@ -60,21 +59,9 @@ def build_encoder(
     folder = resolve(name)
     if pooling is not None:
         poolings[pooling]  # an unknown name is cheaper to report before the weights are read
-    try:
-        with quiet_loading(), cache_if_offline(folder):
-            encoder = _open(folder, pooling, template, device)
-    except (OSError, ValueError, ConnectionError) as error:
-        if isinstance(error, json.JSONDecodeError) or Path(folder).is_dir():
-            raise ModelError(
-                f"{folder} could not be read as a model ({_first_line(error)}). Copy it again, or name another model."
-            ) from error
-        raise unreachable(str(name), error) from error
-    except Exception as error:  # safetensors has an exception of its own for a torn file
-        if type(error).__module__.startswith("safetensors") or type(error).__name__ == "SafetensorError":
-            raise ModelError(
-                f"The weights in {folder} are damaged ({_first_line(error)}). Copy the model again."
-            ) from error
-        raise
+    with opening(name, folder):
+        encoder = _open(folder, pooling, template, device)
+        _try(encoder, folder)
     encoder.mirrormask_source = folder
     if freeze_embeddings:
         embedding_module(encoder).requires_grad_(False)
@@ -139,6 +126,18 @@ def _open(folder: str, pooling: str | None, template: str, device: str | None) -
     return SentenceTransformer(modules=[transformer, *built.modules], device=device)
 
 
+def _try(encoder: SentenceTransformer, folder: str) -> None:
+    """Encode a word, so that what does not fit together is said now and not in the middle of the work."""
+    check_tokenizer(encoder.tokenizer, folder, base_model(encoder))
+    check_numbers(encoder, folder)
+    found, expected = encoder.encode(["a"], show_progress_bar=False).shape, (1, encoder.get_embedding_dimension())
+    if found != expected:
+        raise ModelError(
+            f"{folder} says that its vectors have {expected[1]} numbers, and they have {found[1]}: its modules do not "
+            "fit together. Copy it again, or name another model."
+        )
+
+
 def model_options(folder: str) -> dict[str, Any]:
     """Return how to load a model: float32, and no pooler that nothing would train."""
     options: dict[str, Any] = {"dtype": "float32"}
@@ -175,9 +174,3 @@ def _card(facts: dict[str, Any]) -> str:
     lines += ["| what | value |", "|---|---|"]
     lines += [f"| {key} | {value} |" for key, value in facts.items() if not isinstance(value, (dict, list))]
     return "\n".join(lines) + "\n"
-
-
-def _first_line(error: Exception) -> str:
-    """Return the first sentence of an error, without its full stop."""
-    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return line.split(". ")[0][:200].rstrip(".: ")

@@ -19,8 +19,8 @@ from mirrormask.core.errors import ModelError, between
 from mirrormask.core.shards import length_shards
 from mirrormask.models.bulk import token_budget
 from mirrormask.models.lm_head import load_masked_lm
-from mirrormask.models.loading import cache_if_offline, quiet_loading
-from mirrormask.models.names import DEFAULT_MODEL, resolve, unreachable
+from mirrormask.models.loading import check_numbers, check_tokenizer, opening
+from mirrormask.models.names import DEFAULT_MODEL, resolve
 from mirrormask.models.precision import best_precision
 
 
@@ -52,12 +52,14 @@ class MaskedLM(nn.Module):
     def load(cls, name: str | Path = DEFAULT_MODEL, *, device: str | None = None) -> MaskedLM:
         """Load a masked LM by name or folder; an encoder trained from one still has its head."""
         folder = resolve(name)
-        try:
-            with quiet_loading(), cache_if_offline(folder):
-                model, tokenizer = load_masked_lm(folder), AutoTokenizer.from_pretrained(folder)
-        except (OSError, ValueError) as error:
-            raise unreachable(str(name), error) from error
-        return cls(model, tokenizer).to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+        with opening(name, folder):
+            model, tokenizer = load_masked_lm(folder), AutoTokenizer.from_pretrained(folder)
+            check_tokenizer(tokenizer, folder, model)
+            check_numbers(model, folder)
+            lm = cls(model, tokenizer).to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+            with torch.inference_mode():  # what does not fit together is said now, not in the middle of the work
+                lm.logits(Tokens.of([np.asarray(tokenizer("a")["input_ids"], dtype=np.int64)]), [np.zeros(1, np.int64)])
+        return lm
 
     @property
     def device(self) -> torch.device:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 
-from mirrormask.core.errors import ModelError
+from mirrormask.core.errors import MirrormaskError, ModelError
 from mirrormask.core.storage import read_json
 
 FACTS, HEAD = "mirrormask.json", "lm_head.safetensors"
@@ -20,16 +20,16 @@ INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
 
 
 @contextlib.contextmanager
-def readable(folder: Path) -> Iterator[None]:
+def readable(folder: Path | str) -> Iterator[None]:
     """Turn what goes wrong while a model's files are read into one sentence."""
     try:
         yield
-    except SafetensorError as error:
-        raise ModelError(f"The weights in {folder} are damaged ({error}). Copy the model again.") from error
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:160].rstrip(".")
+    except MirrormaskError:
+        raise
+    except Exception as error:  # a damaged file can make the libraries fail in any way there is
         raise ModelError(
-            f"{folder} could not be read as a model ({first}). Copy it again, or name another model."
+            f"{folder} could not be read as a model: it is damaged or incomplete ({_reason(error)}). "
+            "Copy it again, or name another model."
         ) from error
 
 
@@ -55,3 +55,10 @@ def weight_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
         with safe_open(file, framework="np") as stored:
             found |= {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
     return found
+
+
+def _reason(error: Exception) -> str:
+    """Return the first sentence of an error, without its full stop."""
+    line = (str(error).strip().splitlines() or [""])[0]
+    line = line.split(". ")[0][:200].rstrip(".: ")
+    return line if " " in line else f"{type(error).__name__} {line}".strip()

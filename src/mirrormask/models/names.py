@@ -27,20 +27,12 @@ def resolve(name: str | Path) -> str:
 
     Shipped names come first, then an existing folder, then every root in MIRRORMASK_MODELS.
     """
-    text = str(name)
-    if (SHIPPED / text / "config.json").is_file():
-        return str(SHIPPED / text)
-    path = Path(text).expanduser()
-    if path.is_dir():
-        return str(_checked(path))
-    if path.exists():
-        raise ModelError(f"{text} is a file, and a model is a folder with a config.json. Give the folder's path.")
-    for root in model_roots():
-        if (root / text).is_dir():
-            return str(_checked(root / text))
-    if text.startswith((".", "/", "~")) or text.count("/") > 1:
-        raise ModelError(f"There is no model folder {text}. Check the path, or name a model of the hub.")
-    return text
+    try:
+        return _resolved(str(name))
+    except OSError as error:
+        raise ModelError(
+            f"The model {name} cannot be opened ({error.strerror}). Check the path and its permissions."
+        ) from error
 
 
 def unreachable(name: str, reason: Exception) -> ModelError:
@@ -54,7 +46,28 @@ def unreachable(name: str, reason: Exception) -> ModelError:
     )
 
 
+def _resolved(text: str) -> str:
+    path = Path(text).expanduser()
+    if path.name == text and (SHIPPED / text / "config.json").is_file():
+        return str(SHIPPED / text)
+    if path.is_dir():
+        return str(_checked(path))
+    if path.exists():
+        raise ModelError(f"{text} is a file, and a model is a folder with a config.json. Give the folder's path.")
+    for root in model_roots():
+        if (root / text).is_dir():
+            return str(_checked(root / text))
+    if text.startswith((".", "/", "~")) or text.count("/") > 1:
+        raise ModelError(f"There is no model folder {text}. Check the path, or name a model of the hub.")
+    return text
+
+
 def _checked(folder: Path) -> Path:
+    if (folder / "adapter_config.json").is_file():
+        raise ModelError(
+            f"{folder} holds adapters for another model (adapter_config.json). "
+            "Merge them into that model with peft's merge_and_unload, and give the folder of the result."
+        )
     if (folder / "config.json").is_file() or (folder / "modules.json").is_file():
         return folder
     inside = folder / "model"

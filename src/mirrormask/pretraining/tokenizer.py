@@ -15,8 +15,8 @@ import numpy as np
 
 from mirrormask.core.errors import DataError, ModelError, at_least
 from mirrormask.data.text.sentences import is_cjk
-from mirrormask.models.loading import cache_if_offline, quiet_loading
-from mirrormask.models.names import resolve, unreachable
+from mirrormask.models.loading import check_tokenizer, opening
+from mirrormask.models.names import resolve
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -77,11 +77,9 @@ def load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
     folder = resolve(name) if not (Path(name) / "tokenizer.json").is_file() else name
-    try:
-        with quiet_loading(), cache_if_offline(folder):
-            tokenizer = AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError) as error:
-        raise unreachable(name, error) from error
+    with opening(name, folder):
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        check_tokenizer(tokenizer, folder)
     for kind in ("mask", "sep", "pad"):
         if getattr(tokenizer, f"{kind}_token") is None:
             raise ModelError(f"The tokenizer of {name} has no {kind} token. Name one of a masked language model.")
