@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from mirrormask.core.batch import Batch, Step, Tokens
+from mirrormask.core.batch import Step
 from mirrormask.core.registry import Part
 from mirrormask.negatives import NegativeSource, negatives
 from mirrormask.objectives.info_nce import InfoNCE
@@ -23,7 +23,7 @@ CRITERION = InfoNCE()
 def step(number: int, rows: int = 6) -> Step:
     drawn = torch.Generator().manual_seed(number)
     anchor, noise = torch.randn(2, rows, 8, generator=drawn)
-    return Step(Batch((Tokens(()),)), anchor, anchor + 0.1 * noise)
+    return Step(anchor, anchor + 0.1 * noise)
 
 
 def played(source: NegativeSource, first: int, last: int) -> list[Tensor | None]:
@@ -95,7 +95,7 @@ def test_what_is_drawn_teaches_the_anchors_only_as_negatives(part: Part[Negative
     played(source, 0, 2)
     seen = step(2)
     anchor = seen.anchor.clone().requires_grad_()
-    drawn = source.draw(Step(seen.batch, anchor, seen.positive), CRITERION)
+    drawn = source.draw(Step(anchor, seen.positive), CRITERION)
     assert drawn is not None
     assert not drawn.requires_grad
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mirrormask.core.batch import Batch, Step, Tokens
+from mirrormask.core.batch import Step, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
 from mirrormask.core.registry import Part, configuration
@@ -212,12 +212,10 @@ def step_of(
     def draw(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=drawn, dtype=dtype).requires_grad_()
 
-    tokens = Tokens.of([np.arange(2 + i) for i in range(n)])
-    labels = torch.arange(n) % 2
-    batch = Batch((tokens, tokens), labels=labels, text_ids=torch.arange(n))
     anchor, positive = draw(n, d), draw(n, d)
     more = draw(n, 2, d) if hard else None, draw(4, d) if extra else None
-    return Step(batch, anchor, positive, *more, targets=(draw(n, 3).detach(), draw(n, 3).detach()))
+    numbers = {"labels": torch.arange(n) % 2, "text_ids": torch.arange(n)[:, None]}
+    return Step(anchor, positive, *more, **numbers, targets=(draw(n, 3).detach(), draw(n, 3).detach()))
 
 
 OF_VECTORS = [part for part in registries()["objective"] if not part.build().needs_encoder]
@@ -254,16 +252,15 @@ def test_the_gradient_of_an_objective_is_its_derivative(part: Part[Any]) -> None
 def test_an_objective_does_not_care_about_the_order_of_rows(part: Part[Any], hard: bool) -> None:
     step = step_of(hard=hard)
     order = torch.tensor([3, 0, 5, 1, 4, 2])
-    columns = tuple(Tokens.of([c.rows[i] for i in order.tolist()]) for c in step.batch.columns)
-    labels, ids = step.batch.labels, step.batch.text_ids
+    labels, ids = step.labels, step.text_ids
     assert labels is not None
     assert ids is not None
-    batch = Batch(columns, labels[order], ids[order])
     mixed = Step(
-        batch,
         step.anchor[order],
         step.positive[order],
         None if step.hard is None else step.hard[order],
+        labels=labels[order],
+        text_ids=ids[order],
         targets=tuple(target[order] for target in step.targets),
     )
     objective = part.build()
@@ -348,11 +345,10 @@ def test_a_pairing_draws_by_seed_and_row_alone(
         assert len(drawn) == len(whole)
         for column, all_of_it in zip(drawn, whole, strict=True):
             assert all(np.array_equal(ids, all_of_it[row]) for ids, row in zip(column, rows, strict=True))
-    ids = examples.text_ids(every)
-    assert ids.shape == (count,)
-    assert len(set(ids.tolist())) == count
-    assert ids.min() >= 0
-    assert ids.max() < len(corpus)
+    sharing = examples.sharing(every[:2])
+    assert set(every[:2].tolist()) <= set(sharing.tolist()) <= set(every.tolist())
+    labels = examples.labels(every)
+    assert labels is None or labels.shape == (count,)
     again = part.build().index(corpus, tokens, tmp_path / "again").columns(every, 7)
     assert all(
         np.array_equal(x, y) for one, two in zip(whole, again, strict=True) for x, y in zip(one, two, strict=True)

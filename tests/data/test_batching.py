@@ -44,8 +44,7 @@ def batches(count: int, batch_size: int, *, seed: int = 1, drop_last: bool = Fal
 
 
 def ids_of(batch: Batch) -> list[int]:
-    assert batch.text_ids is not None
-    return batch.text_ids.tolist()
+    return [int(row[1]) for row in batch.columns[1].rows]
 
 
 def test_rows_are_framed_and_cut() -> None:
@@ -68,6 +67,26 @@ def test_an_epoch_holds_every_row_at_most_once(count: int, size: int, drop_last:
         seen = [i for step in range(steps) for i in ids_of(source.at(epoch * steps + step))]
         assert len(seen) == len(set(seen)) <= count
         assert count - len(seen) == (count % size if drop_last else count % size == 1)
+
+
+def test_labels_and_numbers_of_texts_come_along() -> None:
+    class Labelled(Numbers):
+        def labels(self, examples: Rows) -> Rows:
+            return examples % 3
+
+    source = Batches(Labelled(40), FRAME, batch_size=16, max_length=6, seed=1)
+    batch = source.at(0)
+    assert batch.labels is not None
+    assert batch.text_ids is not None
+    assert batch.labels.tolist() == [i % 3 for i in ids_of(batch)]
+    assert batches(40, 16).at(0).labels is None
+    rows = [[tuple(row.tolist()) for row in column.rows] for column in batch.columns]
+    for i, j in itertools.product(range(16), repeat=2):  # an empty anchor is the same text as any other
+        assert (batch.text_ids[i, 0] == batch.text_ids[j, 0]) == (rows[0][i] == rows[0][j])
+        assert (batch.text_ids[i, 0] == batch.text_ids[j, 1]) == (rows[0][i] == rows[1][j])
+    parts = [source.at(0, rank=rank, world=3) for rank in range(3)]
+    assert [row for part in parts for row in part.text_ids.tolist()] == batch.text_ids.tolist()  # type: ignore[union-attr]
+    assert [row for part in parts for row in part.labels.tolist()] == batch.labels.tolist()  # type: ignore[union-attr]
 
 
 def test_epochs_and_seeds_differ() -> None:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from mirrormask.core.batch import Batch, Step, Tokens
+from mirrormask.core.batch import Step
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.negatives.gaussian import Gaussian, gaussian_noise, moments
 from mirrormask.objectives.info_nce import InfoNCE, info_nce
@@ -16,7 +16,7 @@ ANCHOR = torch.randn(7, 5, generator=torch.Generator().manual_seed(1)) * torch.a
 
 
 def step(anchor: torch.Tensor = ANCHOR) -> Step:
-    return Step(Batch((Tokens(()),)), anchor, anchor)
+    return Step(anchor, anchor)
 
 
 @pytest.mark.parametrize("mean", ["batch", "zero"])

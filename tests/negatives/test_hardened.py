@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mirrormask.core.batch import Batch, Step, Tokens
+from mirrormask.core.batch import Step
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.negatives.gaussian import Gaussian
 from mirrormask.negatives.hardened import Hardened, harden
@@ -18,7 +18,7 @@ OBJECTIVE = InfoNCE(temperature=0.2)
 def step(seed: int = 1) -> Step:
     drawn = torch.Generator().manual_seed(seed)
     anchor = torch.randn(6, 8, generator=drawn, dtype=torch.float64)
-    return Step(Batch((Tokens(()),)), anchor.requires_grad_(), anchor + 0.1)
+    return Step(anchor.requires_grad_(), anchor + 0.1)
 
 
 def loss_with(extra: Tensor) -> float:

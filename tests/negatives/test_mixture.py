@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from mirrormask.core.batch import Batch, Step, Tokens
+from mirrormask.core.batch import Step
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.negatives.mixture import Mixture, maximized, mixture_noise, responsibilities
 from mirrormask.objectives.info_nce import InfoNCE
@@ -95,7 +95,7 @@ def test_draws_have_the_weights_means_and_variances_of_the_mixture() -> None:
 def test_it_follows_what_it_sees() -> None:
     torch.manual_seed(0)
     source = Mixture(components=2, memory=3)
-    steps = [Step(Batch((Tokens(()),)), rows(20, seed), rows(20, seed)) for seed in range(12)]
+    steps = [Step(rows(20, seed), rows(20, seed)) for seed in range(12)]
     assert source.draw(steps[0], CRITERION) is None
     for each in steps:
         source.observe(each)
@@ -109,7 +109,7 @@ def test_it_follows_what_it_sees() -> None:
 
 def test_more_components_than_rows() -> None:
     source = Mixture(components=8)
-    step = Step(Batch((Tokens(()),)), rows(3), rows(3))
+    step = Step(rows(3), rows(3))
     source.observe(step)
     drawn = source.draw(step, CRITERION)
     assert drawn is not None

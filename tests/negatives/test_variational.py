@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from mirrormask.core.batch import Batch, Step, Tokens
+from mirrormask.core.batch import Step
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.negatives.variational import Variational, adam_step, layer_sizes, layers_of, negative_elbo
 from mirrormask.objectives.info_nce import InfoNCE
@@ -73,7 +73,7 @@ def step(seed: int) -> Step:
     drawn = torch.Generator().manual_seed(seed)
     line = torch.randn(32, 1, generator=drawn) * torch.tensor([[1.0, -2.0, 0.5, 3.0]])
     anchor = line + 0.05 * torch.randn(32, 4, generator=drawn) + torch.tensor([5.0, 0.0, 0.0, 0.0])
-    return Step(Batch((Tokens(()),)), anchor, anchor)
+    return Step(anchor, anchor)
 
 
 def test_it_learns_the_distribution() -> None:

@@ -8,11 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mirrormask.core.batch import Batch, Step, Tokens
+from mirrormask.core.batch import Step
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.objectives.contrastive_tension import ContrastiveTension, contrastive_tension
-
-BATCH = Batch((Tokens(()),))
 
 
 def vectors(*shape: int, seed: int = 0) -> Tensor:
@@ -57,7 +55,7 @@ def test_equals_sentence_transformers() -> None:
     sides = zip(*pairs, strict=True)
     first, second = ({"sentence_embedding": v[list(side)]} for v, side in zip((anchor, positive), sides, strict=True))
     theirs = peer([first, second], labels) / len(pairs)
-    torch.testing.assert_close(ContrastiveTension(negatives=3.0)(Step(BATCH, anchor, positive)), theirs)
+    torch.testing.assert_close(ContrastiveTension(negatives=3.0)(Step(anchor, positive)), theirs)
 
 
 def test_closed_form() -> None:
@@ -74,7 +72,7 @@ def test_hard_and_extra_are_negatives_like_others() -> None:
         vectors(3, 2, 4, seed=2),
         vectors(5, 4, seed=3),
     )
-    found = ContrastiveTension()(Step(BATCH, anchor, positive, hard=hard, extra=extra))
+    found = ContrastiveTension()(Step(anchor, positive, hard=hard, extra=extra))
     expected = contrastive_tension(anchor, positive, negatives=7, extra=torch.cat([hard.flatten(0, 1), extra]))
     torch.testing.assert_close(found, expected)
 

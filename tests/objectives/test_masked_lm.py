@@ -4,17 +4,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 
-from mirrormask.core.batch import Batch, Step, Tokens
+from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.errors import MirrormaskError, ModelError
 from mirrormask.models.bulk import tokenize
-from mirrormask.models.masking import hide
-from mirrormask.objectives import WeightedSum, masked_lm
+from mirrormask.models.encoder import build_encoder, save_encoder
+from mirrormask.models.masked_lm import MaskedLM
+from mirrormask.objectives import masked_lm
 from mirrormask.objectives.info_nce import InfoNCE
 from mirrormask.objectives.masked_lm import MaskedLMLoss
+from mirrormask.runs.recipe import build_recipe
+from mirrormask.runs.runner import run_recipe
+from mirrormask.training.forward import states_at
 
 
 @pytest.fixture
@@ -27,37 +33,37 @@ def attached(tiny: Callable[..., Any]) -> Callable[..., tuple[Any, MaskedLMLoss]
     return build
 
 
-def step_of(*columns: Tokens) -> Step:
-    return Step(Batch(columns), torch.zeros(2, 32), torch.zeros(2, 32))
+def loss_of(encoder: Any, objective: MaskedLMLoss, *columns: Tokens, **options: Any) -> Tensor:
+    """Ask, run and score, as the method does."""
+    ask = objective.ask(Batch(columns))
+    return objective.answered(ask, states_at(encoder, ask.rows, ask.positions, pad_id=0, **options))
 
 
 def test_equals_the_models_own_masked_lm_loss(
     attached: Callable[..., tuple[Any, MaskedLMLoss]],
     sentences: list[str],
     tiny_folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from transformers import AutoModelForMaskedLM
 
     encoder, objective = attached(rate=0.4)
-    seen: dict[str, Tensor] = {}
-    plain = hide
-
-    def noted(ids: Tensor, chosen: Tensor, **options: Any) -> Tensor:
-        seen.update(ids=ids, chosen=chosen, shown=plain(ids, chosen, **options))
-        return seen["shown"]
-
-    monkeypatch.setattr(masked_lm, "hide", noted)
     texts = [tokenize(encoder, sentences[:5]), tokenize(encoder, [s[:12] for s in sentences[5:10]])]
-    found = objective(step_of(*texts))
-    assert seen["ids"].shape[0] == 10, "all columns are masked"
+    ask = objective.ask(Batch(tuple(texts)))
+    found = objective.answered(ask, states_at(encoder, ask.rows, ask.positions, pad_id=0))
+    assert len(ask.rows) == 10, "all columns are masked"
+    ids, mask = (texts[0] + texts[1]).padded(0, range(10))
+    shown, _ = ask.rows.padded(0, range(10))
+    chosen = torch.zeros_like(ids, dtype=torch.bool)
+    for row, places in enumerate(ask.positions):
+        chosen[row, places] = True
+    assert torch.equal(shown[~chosen], ids[~chosen]), "nothing else is hidden"
+    assert 0 < (shown == encoder.tokenizer.mask_token_id).sum() < chosen.sum()
     model = AutoModelForMaskedLM.from_pretrained(tiny_folder, dtype="float32").eval()
-    labels = torch.where(seen["chosen"], seen["ids"], -100)
-    mask = (seen["ids"] != 0).long()
-    expected = model(input_ids=seen["shown"], attention_mask=mask, labels=labels).loss
+    labels = torch.where(chosen, ids, -100)
+    expected = model(input_ids=shown, attention_mask=mask, labels=labels).loss
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
-    special = torch.isin(seen["ids"], torch.tensor(encoder.tokenizer.all_special_ids))
-    assert not (seen["chosen"] & special).any()
+    special = torch.isin(ids, torch.tensor(encoder.tokenizer.all_special_ids))
+    assert not (chosen & special).any()
 
 
 def test_gradients_reach_the_encoder_and_a_head_of_its_own(
@@ -70,7 +76,7 @@ def test_gradients_reach_the_encoder_and_a_head_of_its_own(
     assert not any(id(p) in own for p in head), "the head is a copy, its output matrix not tied"
     assert sum(p.numel() for p in head) < sum(p.numel() for p in encoder.parameters()), "no second encoder"
     torch.manual_seed(0)
-    objective(step_of(tokenize(encoder, sentences[:20]))).backward()
+    loss_of(encoder, objective, tokenize(encoder, sentences[:20])).backward()
     assert all(p.grad is not None for p in head)
     assert sum(p.grad is not None and bool(p.grad.abs().sum() > 0) for p in encoder.parameters()) > 20
 
@@ -90,7 +96,7 @@ def test_the_head_runs_at_masked_positions_alone(
     monkeypatch.setattr(objective.lm, "head", noted)
     tokens = tokenize(encoder, sentences[:50])
     torch.manual_seed(0)
-    objective(step_of(tokens))
+    loss_of(encoder, objective, tokens)
     assert 0 < rows[0] < 0.25 * tokens.lengths.sum()
 
 
@@ -99,28 +105,47 @@ def test_the_same_seed_masks_the_same(attached: Callable[..., tuple[Any, MaskedL
     found = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
-        found.append(objective(step_of(tokenize(encoder, sentences[:20]))).item())
+        found.append(loss_of(encoder, objective, tokenize(encoder, sentences[:20])).item())
     assert found[0] == found[1] != found[2]
 
 
 def test_nothing_masked_is_no_loss(attached: Callable[..., tuple[Any, MaskedLMLoss]]) -> None:
     encoder, objective = attached(rate=1e-9)
-    loss = objective(step_of(tokenize(encoder, ["the gray cat", "my neighbor"])))
+    loss = loss_of(encoder, objective, tokenize(encoder, ["the gray cat", "my neighbor"]))
     assert loss.item() == 0
     loss.backward()
 
 
-def test_a_sum_is_split_into_what_reads_vectors_and_what_reads_tokens() -> None:
+@pytest.mark.parametrize("chunk", [None, 4])
+def test_in_small_parts_the_loss_and_its_gradient_are_the_same(
+    attached: Callable[..., tuple[Any, MaskedLMLoss]],
+    sentences: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    chunk: int | None,
+) -> None:
+    """Few rows through the encoder at a time, and few hidden tokens through the head."""
+    found = []
+    for block in (4096, 7):
+        monkeypatch.setattr(masked_lm, "_BLOCK", block)
+        encoder, objective = attached()
+        torch.manual_seed(0)
+        tokens = tokenize(encoder, [text[: 10 + 3 * i] for i, text in enumerate(sentences[:20])])
+        loss = loss_of(encoder, objective, tokens, chunk=None if block == 4096 else chunk)
+        loss.backward()
+        weights = [*encoder.parameters(), *objective.parameters()]
+        found.append([loss.detach(), *(p.grad for p in weights if p.grad is not None)])
+    assert len(found[0]) == len(found[1]) > 20
+    for one, two in zip(*found, strict=True):
+        torch.testing.assert_close(one, two, atol=1e-6, rtol=1e-4)
+
+
+def test_a_sum_knows_its_terms_and_their_weights() -> None:
     contrast, guess = InfoNCE(), MaskedLMLoss()
-    vectors, tokens = (contrast + 0.1 * guess).split()
-    assert isinstance(vectors, WeightedSum)
-    assert isinstance(tokens, WeightedSum)
-    assert (vectors.terms, vectors.weights) == ([contrast], [1.0])
-    inner = tokens.terms[0]
-    assert isinstance(inner, WeightedSum)
-    assert (inner.terms, inner.weights) == ([guess], [0.1])
-    assert contrast.split() == (contrast, None)
-    assert guess.split() == (None, guess)
+    assert contrast.parts_of() == [(1.0, contrast)]
+    assert (0.5 * (contrast + 0.1 * guess)).parts_of() == [(0.5, contrast), (0.05, guess)]
+    assert (contrast + guess).needs_encoder
+    assert contrast.lm_head() is None
+    assert guess.lm_head() is None, "until it is attached to an encoder"
 
 
 def test_what_cannot_be(tiny: Callable[..., Any], tmp_path: Path) -> None:
@@ -128,7 +153,7 @@ def test_what_cannot_be(tiny: Callable[..., Any], tmp_path: Path) -> None:
         with pytest.raises(MirrormaskError, match="The 'rate' of masked-lm must be"):
             MaskedLMLoss(rate)
     with pytest.raises(MirrormaskError, match="must be attached to an encoder first"):
-        MaskedLMLoss()(step_of(Tokens(())))
+        MaskedLMLoss().ask(Batch((Tokens(()),)))
     encoder = tiny()
     encoder[0].model.save_pretrained(tmp_path / "bare")
     encoder.tokenizer.save_pretrained(tmp_path / "bare")
@@ -138,3 +163,50 @@ def test_what_cannot_be(tiny: Callable[..., Any], tmp_path: Path) -> None:
     del encoder.mirrormask_source
     with pytest.raises(MirrormaskError, match="masked-lm needs an encoder built from a masked language model"):
         MaskedLMLoss().attach(encoder)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "modernbert"])
+def test_the_trained_head_is_saved_with_the_encoder(
+    kind: str,
+    tiny_of_kind: Callable[[str], Path],
+    sentences: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a run saves guesses masked words as the model in training did, and not as its start."""
+    start, kept = tiny_of_kind(kind), []
+    plain = MaskedLMLoss.attach
+
+    def noted(self: MaskedLMLoss, encoder: Any) -> None:
+        plain(self, encoder)
+        kept.append((self, encoder))
+
+    monkeypatch.setattr(MaskedLMLoss, "attach", noted)
+    recipe = build_recipe(
+        {
+            "model": {"name": str(start), "pooling": "mean"},
+            "method": {
+                "name": "composition",
+                "views": ["dropout", "word-deletion"],
+                "objective": ["info-nce", "masked-lm"],
+            },
+            "training": {"steps": 3, "batch_size": 8, "learning_rate": 1e-2, "precision": "fp32", "average": 0.5},
+        }
+    )
+    done = run_recipe(recipe, tmp_path / "run", source=sentences[:40])
+    ((objective, encoder),) = kept
+    tokens = tokenize(encoder, sentences[:6])
+    places = [np.array([1, 2])] * 6
+    with torch.no_grad():
+        expected = objective.lm.head(states_at(encoder.eval(), tokens, places, pad_id=0))
+        found = MaskedLM.load(done.model, device="cpu").logits(tokens, places)
+        before = MaskedLM.load(start, device="cpu").logits(tokens, places)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    assert (found - before).abs().max() > 0.1
+    saved = load_file(done.model / "lm_head.safetensors")
+    assert saved.keys() == objective.lm_head().keys()
+    assert all(torch.equal(value, objective.lm_head()[name]) for name, value in saved.items())
+    # it goes on from there: another encoder trained from this one keeps the head
+    save_encoder(build_encoder(done.model, device="cpu"), tmp_path / "second")
+    again = MaskedLM.load(tmp_path / "second", device="cpu").logits(tokens, places)
+    torch.testing.assert_close(again, found)

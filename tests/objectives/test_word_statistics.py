@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mirrormask.core.batch import Batch, Step, Tokens
+from mirrormask.core.batch import Step, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.data.text.tokens import Tokenized
 from mirrormask.objectives.info_nce import InfoNCE
@@ -104,7 +104,7 @@ def test_training_brings_the_vectors_to_the_targets(text: Tokenized) -> None:
     optimizer = torch.optim.Adam([z], lr=0.05)
     losses = []
     for _ in range(300):
-        loss = objective(Step(Batch((rows,)), z[:16], z[16:], targets=(targets[:16], targets[16:])))
+        loss = objective(Step(z[:16], z[16:], targets=(targets[:16], targets[16:])))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -113,7 +113,7 @@ def test_training_brings_the_vectors_to_the_targets(text: Tokenized) -> None:
 
 
 def test_one_column_is_target_of_both_views() -> None:
-    step = Step(Batch((Tokens(()),)), vectors(4, 3, seed=1), vectors(4, 3, seed=2), targets=(vectors(4, 5, seed=3),))
+    step = Step(vectors(4, 3, seed=1), vectors(4, 3, seed=2), targets=(vectors(4, 5, seed=3),))
     expected = ranking_loss(torch.cat([step.anchor, step.positive]), torch.cat([step.targets[0]] * 2), temperature=0.1)
     torch.testing.assert_close(WordStatistics()(step), expected)
 
@@ -130,7 +130,7 @@ def test_it_must_read_first() -> None:
     with pytest.raises(MirrormaskError, match="must read the text"):
         WordStatistics().target(Tokens.of([np.array([1])]))
     with pytest.raises(MirrormaskError, match="needs the targets"):
-        WordStatistics()(Step(Batch((Tokens(()),)), torch.eye(2), torch.eye(2)))
+        WordStatistics()(Step(torch.eye(2), torch.eye(2)))
 
 
 def test_text_of_nothing_is_refused() -> None:

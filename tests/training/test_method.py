@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,11 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from mirrormask.core.batch import Batch, Tokens
+from mirrormask.core.batch import Batch, Step, Tokens, text_ids_of
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.core.framing import frame_of
-from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.methods.composition import composition
+from mirrormask.negatives import Local, NegativeSource
+from mirrormask.negatives.memory_bank import MemoryBank
 from mirrormask.objectives.info_nce import info_nce
 from mirrormask.runs.recipe import build_recipe
 from mirrormask.runs.runner import run_recipe
@@ -30,10 +32,7 @@ from mirrormask.views import Vocabulary
 def compose(tiny: Callable[..., Any]) -> Callable[..., Method]:
     def build(table: dict[str, Any], **options: Any) -> Method:
         encoder = tiny(pooling="mean")
-        tokenizer = encoder.tokenizer
-        special = frozenset(tokenizer.all_special_ids)
-        words = Vocabulary(frame_of(tokenizer), word_starts(tokenizer), tokenizer.mask_token_id, special)
-        return Method(encoder, composition(**table), words, **options).train()
+        return Method(encoder, composition(**table), Vocabulary.of(encoder), **options).train()
 
     return build
 
@@ -201,9 +200,139 @@ def test_what_does_not_go_together_is_refused(compose: Callable[..., Method]) ->
         compose({"views": ["momentum", "twin"]})
     with pytest.raises(MirrormaskError, match="which a momentum encoder or a frozen copy does not give"):
         compose({"views": ["dropout", ["momentum", "fgsm"]]})
-    both = {"objective": ["info-nce", {"name": "masked-lm", "weight": 0.1}]}
-    with pytest.raises(MirrormaskError, match="does not go with 'large_batch'. Leave one of the two out"):
-        compose(both, chunk=4)
+    for first in ("twin", "momentum", "layer-sample", ["dropout", "twin"]):
+        with pytest.raises(MirrormaskError, match="changes the vectors of the first, and the first brings an encoder"):
+            compose({"views": [first, "output-noise"]})
+
+
+def test_an_auxiliary_goes_with_gradient_caching(
+    compose: Callable[..., Method],
+    batch_of: Callable[..., Batch],
+    sentences: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both = {"objective": ["info-nce", {"name": "masked-lm", "weight": 0.5}]}
+    batch = batch_of([" ".join(text.split()[: 3 + i % 7]) for i, text in enumerate(sentences[:9])])
+    cached, grads = loss_of(compose(both, chunk=4), batch)
+    cut = forward.shards_for
+    monkeypatch.setattr(forward, "shards_for", lambda tokens, device, chunk, whole=False: cut(tokens, device, 4))
+    plain, expected = loss_of(compose(both), batch)
+    torch.testing.assert_close(cached, plain)
+    assert len(grads) == len(expected) > 30
+    for one, two in zip(grads, expected, strict=True):
+        torch.testing.assert_close(one, two, atol=1e-6, rtol=1e-4)
+
+
+def joined(*parts: Batch) -> Batch:
+    return Batch(tuple(sum(columns[1:], columns[0]) for columns in zip(*(part.columns for part in parts), strict=True)))
+
+
+class Noted(NegativeSource):
+    """Keeps what it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[Step, Local | None]] = []
+
+    def draw(self, step: Step, criterion: Any) -> None:
+        return None
+
+    def observe(self, step: Step, local: Local | None = None) -> None:
+        self.seen.append((step, local))
+
+
+def test_sources_see_all_parts_of_an_accumulated_update(
+    compose: Callable[..., Method], batch_of: Callable[..., Batch], sentences: list[str]
+) -> None:
+    method = compose({}, parts=3, head=nn.Linear(32, 32))
+    source = method.negatives = Noted()
+    method.eval()
+    method(batch_of(sentences[90:98]), 0)  # an earlier pass, such as the estimate's
+    parts = [batch_of(sentences[i : i + 8]) for i in (0, 8, 16)]
+    for part in parts:
+        method(part, 0)
+        with torch.no_grad():
+            method(batch_of(sentences[60:64]), 0)  # measuring is not remembered
+    method.observe()
+    ((step, local),) = source.seen
+    assert local is not None
+    assert local.batches == tuple(parts)
+    expected = local.encode(local.encoder, local.head, joined(*parts).columns[0])
+    torch.testing.assert_close(step.anchor, expected, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(step.positive, expected, atol=1e-5, rtol=1e-4)
+    assert not step.anchor.requires_grad
+
+
+def test_the_bank_of_an_accumulated_run_holds_all_of_its_rows(
+    tiny_folder: Path, sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    plain = MemoryBank.observe
+
+    def noted(self: MemoryBank, step: Step, local: Local | None = None) -> None:
+        plain(self, step, local)
+        sizes.append(len(self.bank))
+
+    monkeypatch.setattr(MemoryBank, "observe", noted)
+    recipe = build_recipe(
+        {
+            "model": {"name": str(tiny_folder)},
+            "method": {"name": "composition", "negatives": {"name": "memory-bank", "size": 40}},
+            "training": {"steps": 2, "batch_size": 8, "accumulation": 3, "precision": "fp32"},
+        }
+    )
+    run_recipe(recipe, tmp_path / "run", source=sentences[:100])
+    assert sizes == [24, 40]
+
+
+def test_objectives_see_the_rows_of_all_processes_and_never_of_one(
+    compose: Callable[..., Method],
+    batch_of: Callable[..., Batch],
+    sentences: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two processes, played by one: what is gathered is there twice."""
+    monkeypatch.setattr("mirrormask.training.method.gather_rows", lambda rows: torch.cat([rows, rows]))
+    method = compose({}).eval()
+    plain = batch_of(sentences[:6], sentences[6:12])
+    batch = Batch(plain.columns, labels=torch.arange(6), text_ids=text_ids_of(plain.columns))
+    seen: list[Step] = []
+    method.objective.register_forward_pre_hook(lambda _module, given: seen.append(given[0]))
+    method(batch, 0)
+    (step,) = seen
+    assert step.labels is not None
+    assert step.text_ids is not None
+    assert step.labels.tolist() == [*range(6)] * 2
+    assert step.text_ids.shape == (12, 2)
+    assert [len(rows) for rows in (step.anchor, step.positive)] == [12, 12]
+    assert not any(isinstance(value, (Batch, Tokens)) for value in vars(step).values()), "no rows of one process"
+    with pytest.raises(TypeError, match="The labels of a step must have its 12 rows. Got 6"):
+        dataclasses.replace(step, labels=batch.labels)
+
+
+@pytest.mark.parametrize("kind", ["modernbert", "bert"])
+def test_views_that_are_the_same_are_refused(
+    kind: str, tiny_of_kind: Callable[[str], Path], sentences: list[str], tmp_path: Path
+) -> None:
+    """ModernBERT has no dropout, so its dropout views are one vector; with a rate they differ."""
+    folder = tiny_of_kind(kind)
+
+    def run(out: str, **method: Any) -> None:
+        recipe = build_recipe(
+            {
+                "model": {"name": str(folder)},
+                "method": {"name": "simcse-unsup", **method},
+                "training": {"steps": 1, "batch_size": 8, "precision": "fp32"},
+            }
+        )
+        run_recipe(recipe, tmp_path / out, source=sentences[:40])
+
+    refused = pytest.raises(MirrormaskError, match="Both views of a sentence are the same here")
+    with refused if kind == "modernbert" else nullcontext():
+        run("own")
+    with refused:
+        run("none", dropout=0.0)
+    run("some", dropout=0.1)
 
 
 def test_the_auxiliary_is_added_with_its_weight(

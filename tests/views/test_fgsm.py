@@ -113,6 +113,29 @@ def test_the_output_attack_needs_one_forward(method: Callable[..., Method], batc
     assert sum(rows) == len(batch)
 
 
+def test_a_chain_of_both_attacks_each_stage_once(method: Callable[..., Method], batch: Batch) -> None:
+    both = [{"name": "fgsm", "epsilon": 0.01}, {"name": "output-fgsm", "epsilon": 0.1}]
+    attacked = method(["dropout", both])
+    encoder = attacked.encoder
+    ids, mask = batch.columns[0].padded(0, range(len(batch)))
+
+    def vectors(x: Tensor) -> Tensor:
+        found: Tensor = encoder({"inputs_embeds": x, "attention_mask": mask})["sentence_embedding"]
+        return found
+
+    def sign(x: Tensor, loss: Callable[[Tensor], Tensor]) -> Tensor:
+        leaf = x.detach().requires_grad_()
+        return torch.autograd.grad(loss(leaf), leaf)[0].sign()
+
+    x = word_table(encoder)(ids).detach()
+    anchor = vectors(x).detach()
+    x = x + 0.01 * sign(x, lambda leaf: info_nce(anchor, vectors(leaf), temperature=0.05))
+    z = vectors(x).detach()
+    z = z + 0.1 * z.std() * sign(z, lambda leaf: info_nce(anchor, leaf, temperature=0.05))
+    expected = info_nce(anchor, z, temperature=0.05)
+    torch.testing.assert_close(attacked(batch, 0).detach(), expected, atol=1e-4, rtol=1e-4)
+
+
 def test_an_epsilon_that_cannot_be() -> None:
     with pytest.raises(MirrormaskError, match="The 'epsilon' of fgsm must be above 0. Got 0"):
         FGSM(0.0)

@@ -14,7 +14,7 @@ from mirrormask.core.errors import MirrormaskError
 from mirrormask.objectives.info_nce import info_nce
 from mirrormask.training.method import Method
 from mirrormask.views.layer_sample import LayerSample, sample_layers
-from mirrormask.views.momentum import Momentum, follow
+from mirrormask.views.momentum import Momentum
 from mirrormask.views.twin import Twin
 
 
@@ -59,17 +59,6 @@ def test_a_momentum_encoder_follows_by_its_formula(method: Callable[..., Method]
     for (one, fast), old in zip(pairs, before, strict=True):
         for found, target, start in zip(one.parameters(), fast.parameters(), old, strict=True):
             torch.testing.assert_close(found, 0.9**3 * start + (1 - 0.9**3) * target, atol=1e-5, rtol=1e-4)
-
-
-def test_follow_equals_the_loop() -> None:
-    slow, fast = nn.Linear(2, 2), nn.Linear(2, 2)
-    expected = [
-        [0.75 * a + 0.25 * b for a, b in zip(s.flatten().tolist(), f.flatten().tolist(), strict=True)]
-        for s, f in zip(slow.parameters(), fast.parameters(), strict=True)
-    ]
-    follow(slow, fast, 0.75)
-    for found, values in zip(slow.parameters(), expected, strict=True):
-        assert found.flatten().tolist() == pytest.approx(values)
 
 
 def test_a_momentum_encoder_takes_no_gradient(method: Callable[..., Method], batch: Batch) -> None:

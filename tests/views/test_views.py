@@ -9,15 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mirrormask.core.batch import Batch, Frame, Tokens
+from mirrormask.core.batch import Batch, Frame, Ids, Tokens
+from mirrormask.models.bulk import tokenize
 from mirrormask.training.method import Method
-from mirrormask.views import Chain, View, Vocabulary
+from mirrormask.views import Chain, View, Vocabulary, rewrite_texts
 from mirrormask.views.drop_head import DropHead
 from mirrormask.views.dropout import Dropout
 from mirrormask.views.feature_cutoff import FeatureCutoff
 from mirrormask.views.fgsm import FGSM
 from mirrormask.views.gaussian_noise import GaussianNoise
 from mirrormask.views.momentum import Momentum
+from mirrormask.views.output_fgsm import OutputFGSM
 from mirrormask.views.output_mask import OutputMask
 from mirrormask.views.output_noise import OutputNoise
 from mirrormask.views.token_shuffle import TokenShuffle
@@ -26,6 +28,8 @@ from mirrormask.views.word_deletion import WordDeletion
 
 
 class Plus(View):
+    gradient_at = "words"
+
     def __init__(self, amount: float) -> None:
         super().__init__()
         self.amount = amount
@@ -49,7 +53,8 @@ def test_a_chain_does_all_stages_in_order() -> None:
     chain = Chain([Plus(1.0), Plus(10.0)])
     x, mask = torch.ones(1, 1, 1), torch.ones(1, 1)
     assert chain.words(x, mask).item() == chain.embeddings(x, mask).item() == chain.output(x).item() == 16
-    assert chain.perturb(x, torch.tensor(2.0)).item() == 2 * (2 + 2) + 20
+    assert chain.perturb_at("words", x, torch.tensor(2.0)).item() == 2 * (2 + 2) + 20
+    assert chain.perturb_at("output", x, torch.tensor(2.0)).item() == 1
     words = Vocabulary(Frame(np.array([]), np.array([])), np.ones(1, dtype=np.bool_), None, frozenset())
     assert chain.rewrite(Tokens.of([np.array([5])]), np.random.default_rng(0), words).rows[0].tolist() == [5, 1, 10]
 
@@ -58,7 +63,8 @@ def test_a_chain_is_what_its_views_are() -> None:
     assert Chain([WordDeletion(), TokenShuffle()]).forward_key == "plain"
     assert Chain([Dropout(0.2), GaussianNoise()]).forward_key == Chain([Dropout(0.2), GaussianNoise()]).forward_key
     assert Chain([Dropout(0.2), GaussianNoise()]).forward_key != Chain([Dropout(0.3), GaussianNoise()]).forward_key
-    assert Chain([WordDeletion(), FGSM()]).gradient_at == "words"
+    assert [Chain([WordDeletion(), FGSM()]).attacks_at(stage) for stage in ("words", "output")] == [True, False]
+    assert all(Chain([FGSM(), OutputFGSM()]).attacks_at(stage) for stage in ("words", "output"))
     assert Chain([DropHead(), Dropout()]).hooks
     assert Chain([OutputMask(), OutputNoise(before_head=True)]).shares_forward
     assert Chain([OutputMask(), OutputNoise(before_head=True)]).before_head
@@ -112,3 +118,20 @@ def test_rows_of_equal_views_run_together_and_others_apart(method: Callable[...,
     assert forwards(["dropout", "twin"]) == 1, "the other forward is the twin's"
     assert forwards(["dropout", "fgsm"]) == 4
     assert forwards(["fgsm", "fgsm"]) == 2
+
+
+def test_a_view_on_characters_can_reach_the_tokenizer(tiny: Callable[..., Any], sentences: list[str]) -> None:
+    """Every word backwards, which no operation on ids could do."""
+    encoder = tiny()
+    words = Vocabulary.of(encoder)
+    assert words.special_ids == frozenset(encoder.tokenizer.all_special_ids)
+    assert words.mask_id == encoder.tokenizer.mask_token_id
+
+    def backwards(ids: Ids) -> Ids:
+        return words.ids_of(" ".join(word[::-1] for word in words.text_of(ids).split()))
+
+    rows = tokenize(encoder, sentences[:3])
+    seen = rewrite_texts(rows, words, backwards)
+    for text, row in zip(sentences[:3], seen.rows, strict=True):
+        spelled = encoder.tokenizer.tokenize(" ".join(word[::-1] for word in text.split()))
+        assert encoder.tokenizer.convert_ids_to_tokens(row.tolist()) == ["[CLS]", *spelled, "[SEP]"]

@@ -71,44 +71,90 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Batch:
-    """One batch: a column per role (anchor, positive, hard negative …), row i of each belonging together.
+    """One process's rows of a batch: a column per role (anchor, positive, hard negative …), row i of each together.
 
     Args:
         columns: one `Tokens` per column, all of the same length n.
         labels: class of each row (n,), where the method takes labels.
-        text_ids: the corpus row each anchor came from, to tell duplicates apart (n,).
+        text_ids: a number for the text of each column (n, columns), the same for the same text.
     """
 
     columns: tuple[Tokens, ...]
     labels: Tensor | None = None
     text_ids: Tensor | None = None
 
+    def __post_init__(self) -> None:
+        _same_rows("batch", len(self), columns=self.columns, labels=self.labels, text_ids=self.text_ids)
+
     def __len__(self) -> int:
         return len(self.columns[0])
 
 
+def text_ids_of(columns: Sequence[Tokens]) -> Tensor:
+    """Return a number for each text (n, columns): a checksum of its tokens, the same in every process.
+
+    Example:
+        >>> one, other = Tokens.of([np.array([5, 6]), np.array([7])]), Tokens.of([np.array([7]), np.array([8])])
+        >>> found = text_ids_of([one, other])
+        >>> (found[1, 0] == found[0, 1]).item(), (found[0, 0] == found[1, 1]).item()
+        (True, False)
+    """
+    rows = [row for column in columns for row in column.rows]
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    starts = np.cumsum(lengths) - lengths
+    ids = np.concatenate([*rows, np.zeros(1, np.int64)]).astype(np.uint64)  # one more, so that every start is inside
+    place = np.arange(len(ids), dtype=np.uint64) - np.append(np.repeat(starts, lengths), 0).astype(np.uint64)
+    keys = (place + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    keys = (keys ^ (keys >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    ids[:-1] += np.uint64(1)  # so that a 0 counts, and the one more does not
+    sums = np.add.reduceat(ids * (keys | np.uint64(1)), starts)
+    numbers = np.where(lengths > 0, sums, 0).astype(np.int64)
+    return torch.from_numpy(numbers.reshape(len(columns), -1).T.copy())
+
+
 @dataclass(frozen=True)
 class Step:
-    """The vectors of one batch, as objectives and negative sources see them.
+    """The vectors of one batch, as objectives and negative sources see them: rows of all processes, never of one.
+
+    What only this process has, tokens and token states, is no part of a step.
 
     Args:
-        batch: what was encoded.
-        anchor: sentence vectors (n, d); with several processes, those of the joint batch.
+        anchor: sentence vectors (n, d).
         positive: sentence vectors (n, d); row i belongs to anchor i.
         hard: hard negatives (n, k, d), or None.
         extra: generated or remembered negatives (m, d), or None.
-        states: token states, where an objective asks for them.
+        labels: class of each row (n,), where the batch has them.
+        text_ids: a number for the text of each column (n, columns), where the batch has them.
         targets: what anchors and positives are compared with (n, k) each, where an objective does so; one where both
             are views of one column.
     """
 
-    batch: Batch
     anchor: Tensor
     positive: Tensor
     hard: Tensor | None = None
     extra: Tensor | None = None
-    states: Tensor | None = None
+    labels: Tensor | None = None
+    text_ids: Tensor | None = None
     targets: tuple[Tensor, ...] = ()
+
+    def __post_init__(self) -> None:
+        _same_rows(
+            "step",
+            len(self.anchor),
+            positive=self.positive,
+            hard=self.hard,
+            labels=self.labels,
+            text_ids=self.text_ids,
+            targets=self.targets,
+        )
+
+
+def _same_rows(what: str, rows: int, **parts: Any) -> None:
+    """Refuse parts with another number of rows: those of one process beside those of all, or of another batch."""
+    for name, part in parts.items():
+        for each in part if isinstance(part, tuple) else (part,):
+            if each is not None and len(each) != rows:
+                raise TypeError(f"The {name} of a {what} must have its {rows} rows. Got {len(each)}.")
 
 
 @dataclass(frozen=True)

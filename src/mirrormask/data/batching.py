@@ -10,10 +10,9 @@ import threading
 from collections.abc import Iterator
 from typing import Protocol, TypeVar
 
-import numpy as np
 import torch
 
-from mirrormask.core.batch import Batch, Frame, Tokens
+from mirrormask.core.batch import Batch, Frame, Tokens, text_ids_of
 from mirrormask.core.errors import DataError, MirrormaskError, at_least
 from mirrormask.core.seeding import derive
 from mirrormask.data.order import ShuffledOrder
@@ -87,10 +86,9 @@ class Batches:
         order = ShuffledOrder(len(self.examples), derive(self.seed, "epoch", epoch))
         drawn = order.take(start + rows * rank // world, start + rows * (rank + 1) // world)
         columns = self.examples.columns(drawn, derive(self.seed, "pairs", epoch))
-        return Batch(
-            columns=tuple(Tokens.of(self.frame.around_each(column, self.max_length)) for column in columns),
-            text_ids=torch.from_numpy(np.array(self.examples.text_ids(drawn))),
-        )
+        framed = tuple(Tokens.of(self.frame.around_each(column, self.max_length)) for column in columns)
+        labels = self.examples.labels(drawn)
+        return Batch(framed, None if labels is None else torch.from_numpy(labels), text_ids_of(framed))
 
     def stream(self, start: int, stop: int, rank: int = 0, world: int = 1) -> Iterator[Batch]:
         """Yield the batches of steps `start` to `stop`, made ahead in a thread; close it when leaving early."""

@@ -1,6 +1,8 @@
-"""Examples set aside: a few that training never draws, so that it can be judged on them."""
+"""Examples set aside: a few that training never draws, nor any of their texts, so that it can be judged on them."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least
@@ -8,8 +10,36 @@ from mirrormask.data.order import ShuffledOrder
 from mirrormask.data.pairs import Examples, Rows
 
 
-class Rest(Examples):
-    """All examples but those set aside.
+class Some(Examples):
+    """Examples of another set of examples, under numbers of their own.
+
+    Args:
+        examples: the whole set.
+        count: how many of them.
+    """
+
+    def __init__(self, examples: Examples, count: int) -> None:
+        self._examples = examples
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def numbers(self, examples: Rows) -> Rows:
+        """Return the numbers that the given examples have in the whole set."""
+        raise TypeError(f"{type(self).__name__} defines no numbers.")
+
+    def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
+        """Return the token ids of the given examples."""
+        return self._examples.columns(self.numbers(examples), seed)
+
+    def labels(self, examples: Rows) -> Rows | None:
+        """Return the class of each example, where the whole set knows them."""
+        return self._examples.labels(self.numbers(examples))
+
+
+class Rest(Some):
+    """All examples but those set aside and those that share a text with them.
 
     Args:
         examples: all of them.
@@ -19,40 +49,33 @@ class Rest(Examples):
 
     def __init__(self, examples: Examples, aside: int, seed: int) -> None:
         at_least("aside", aside, 0, of="held-out examples")
-        self._examples = examples
         self._aside = aside
         self._order = ShuffledOrder(len(examples), seed)
+        chosen = self._order.take(0, aside)
+        left_out = np.setdiff1d(examples.sharing(chosen), chosen)
+        super().__init__(examples, len(examples) - aside - len(left_out))
+        # an example left out gives its place to one from the end of the order, which is as much shorter
+        end = self._order.take(aside + len(self), len(examples))
+        self._left_out = np.setdiff1d(left_out, end)
+        self._instead = np.setdiff1d(end, left_out)
 
-    def __len__(self) -> int:
-        return len(self._examples) - self._aside
-
-    def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
-        """Return the token ids of the given examples of the rest."""
-        return self._examples.columns(self._numbers(examples), seed)
-
-    def text_ids(self, examples: Rows) -> Rows:
-        """Return the corpus row of each example's anchor."""
-        return self._examples.text_ids(self._numbers(examples))
+    def numbers(self, examples: Rows) -> Rows:
+        """Return the numbers that the given examples have in the whole set."""
+        found = self._order.at(examples + self._aside)
+        if len(self._left_out):
+            place = np.searchsorted(self._left_out, found).clip(max=len(self._left_out) - 1)
+            found = np.where(self._left_out[place] == found, self._instead[place], found)
+        return found
 
     def aside(self) -> Examples:
         """Return the examples set aside."""
         return _Aside(self._examples, self._order, self._aside)
 
-    def _numbers(self, examples: Rows) -> Rows:
-        return self._order.at(examples + self._aside)
 
-
-class _Aside(Examples):
+class _Aside(Some):
     def __init__(self, examples: Examples, order: ShuffledOrder, count: int) -> None:
-        self._examples = examples
+        super().__init__(examples, count)
         self._order = order
-        self._count = count
 
-    def __len__(self) -> int:
-        return self._count
-
-    def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
-        return self._examples.columns(self._order.at(examples), seed)
-
-    def text_ids(self, examples: Rows) -> Rows:
-        return self._examples.text_ids(self._order.at(examples))
+    def numbers(self, examples: Rows) -> Rows:
+        return self._order.at(examples)

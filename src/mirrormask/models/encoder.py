@@ -8,14 +8,14 @@ from typing import Any
 
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Transformer
-from torch import nn
+from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
 from mirrormask.core.errors import ModelError
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.models import lora as adapters
 from mirrormask.models.embeddings import base_model, embedding_module
-from mirrormask.models.lm_head import copy_head
+from mirrormask.models.lm_head import copy_head, save_head
 from mirrormask.models.loading import check_numbers, check_tokenizer, opening, quiet_loading
 from mirrormask.models.mask_prompt import TEMPLATE, MaskPooling, PromptedTransformer
 from mirrormask.models.model_files import FACTS
@@ -80,13 +80,20 @@ def training_head(encoder: SentenceTransformer, pooling: str) -> nn.Module | Non
     return poolings.build(pooling, transformer=encoder[0]).training_head if pooling == "cls-mlp" else None
 
 
-def save_encoder(encoder: SentenceTransformer, folder: Path | str, *, facts: dict[str, Any] | None = None) -> None:
+def save_encoder(
+    encoder: SentenceTransformer,
+    folder: Path | str,
+    *,
+    facts: dict[str, Any] | None = None,
+    lm_head: dict[str, Tensor] | None = None,
+) -> None:
     """Save an encoder whole or not at all, with its LM head beside it where its source had one.
 
     Args:
         encoder: what to save; LoRA adapters are merged into the weights.
         folder: replaced as a whole once everything is written.
         facts: how the model was made, for `info` and the model card.
+        lm_head: the weights of an LM head that was trained beside it; by default its source's is kept.
     """
     adapters.merge(encoder)
     pooling = pooling_of(encoder)
@@ -97,7 +104,9 @@ def save_encoder(encoder: SentenceTransformer, folder: Path | str, *, facts: dic
             # plain SentenceTransformer(path) would add BERT's pooler with random weights
             write_json(config, {**read_json(config), "model_kwargs": {"add_pooling_layer": False}})
         source = getattr(encoder, "mirrormask_source", None)
-        has_head = bool(source) and copy_head(str(source), out)
+        if lm_head is not None:
+            save_head(lm_head, out)
+        has_head = lm_head is not None or (bool(source) and copy_head(str(source), out))
         known = {"pooling": pooling, "lm_head": has_head, **(facts or {})}
         write_json(out / FACTS, known)
         (out / "README.md").write_text(_card(known), encoding="utf-8")

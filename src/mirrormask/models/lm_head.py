@@ -8,6 +8,7 @@ from typing import Any
 
 from safetensors import safe_open
 from safetensors.torch import save_file
+from torch import Tensor
 
 from mirrormask.core.errors import ModelError
 from mirrormask.models.model_files import HEAD
@@ -24,17 +25,27 @@ def copy_head(source: str, out: Path) -> bool:
         model, info = _auto_model().from_pretrained(source, dtype="float32", output_loading_info=True)
     except (OSError, ValueError):
         return False
-    prefix = model.base_model_prefix + "."
-    tensors = {
-        name: value.detach().clone().contiguous()
-        for name, value in model.state_dict().items()
-        if not name.startswith(prefix)
-    }
+    tensors = head_weights(model)
     if not tensors or any(name in tensors for name in info["missing_keys"]):
         return False
     tied = _tied(model)
     save_file({name: value for name, value in tensors.items() if name not in tied}, out / HEAD)
     return True
+
+
+def head_weights(model: Any) -> dict[str, Tensor]:
+    """Return the weights of a masked LM that are not its encoder's, each with memory of its own."""
+    prefix = model.base_model_prefix + "."
+    return {
+        name: value.detach().cpu().clone().contiguous()
+        for name, value in model.state_dict().items()
+        if not name.startswith(prefix)
+    }
+
+
+def save_head(weights: dict[str, Tensor], out: Path) -> None:
+    """Write an LM head that was trained, with an output matrix of its own, into the folder `out`."""
+    save_file(weights, out / HEAD)
 
 
 def load_masked_lm(folder: str) -> Any:
@@ -47,9 +58,14 @@ def load_masked_lm(folder: str) -> Any:
         if any(not name.startswith(model.base_model_prefix + ".") for name in info["missing_keys"]):
             raise ModelError(f"{folder} has no LM head, so its masks cannot be read. Name a masked language model.")
         return model
-    model = _auto_model().from_config(_config(folder))
+    config = _config(folder)
+    model = _auto_model().from_config(config)
     state: dict[str, Any] = {}
     prefix = model.base_model_prefix + "."
+    with safe_open(Path(folder) / HEAD, framework="pt") as stored:
+        if model.get_output_embeddings() is not None and _output_matrix(model) in stored.keys():  # noqa: SIM118
+            config.tie_word_embeddings = False  # a head trained beside the encoder has an output matrix of its own
+            model = _auto_model().from_config(config)
     for file, start in ((Path(folder) / "model.safetensors", prefix), (Path(folder) / HEAD, "")):
         with safe_open(file, framework="pt") as stored:
             state |= {start + name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
@@ -59,6 +75,12 @@ def load_masked_lm(folder: str) -> Any:
     if lost or unexpected:
         raise ModelError(f"{folder}: the LM head does not fit the encoder ({', '.join([*lost, *unexpected][:3])}).")
     return model
+
+
+def _output_matrix(model: Any) -> str:
+    """Return the name of the weights that score the vocabulary."""
+    matrix = model.get_output_embeddings()
+    return next(f"{name}.weight" for name, module in model.named_modules() if module is matrix)
 
 
 def _is_masked_lm(folder: str) -> bool:

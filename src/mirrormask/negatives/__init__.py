@@ -8,15 +8,36 @@ most directions point.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from mirrormask.core.batch import Step
+from mirrormask.core.batch import Batch, Step, Tokens
 from mirrormask.core.registry import Registry
 
 Criterion = Callable[[Step], Tensor]
+
+Encode = Callable[[Any, nn.Module | None, Tokens], Tensor]
+"""Sends this process's rows through an encoder and a head, without a gradient: vectors of all processes (n, d)."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """What a source may read besides the joint vectors of an update.
+
+    Args:
+        batches: this process's rows, one batch for each part of the update.
+        encoder: the encoder in training, after the update.
+        head: the head on top of it in training.
+        encode: how to send rows through these, or through copies of the source's own.
+    """
+
+    batches: tuple[Batch, ...]
+    encoder: Any
+    head: nn.Module | None
+    encode: Encode
 
 
 class NegativeSource(nn.Module):
@@ -27,12 +48,20 @@ class NegativeSource(nn.Module):
     after the first batch begins empty and grows in place (`resize_`), so that a checkpoint of any step fits.
     """
 
+    def attach(self, encoder: Any, head: nn.Module | None) -> None:
+        """Make what the source needs from the encoder to be trained, such as a slow copy; once, before training."""
+
     def draw(self, step: Step, criterion: Criterion) -> Tensor | None:
         """Return extra negatives (m, d), or None when there are none yet."""
         raise TypeError(f"{type(self).__name__} defines no draw.")
 
-    def observe(self, step: Step) -> None:
-        """See the step once, after the update."""
+    def observe(self, step: Step, local: Local | None = None) -> None:
+        """See all rows of an update once, after it.
+
+        Args:
+            step: the vectors, those of all parts where gradients are accumulated.
+            local: the rows themselves, and the encoder.
+        """
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         for name, buffer in self.named_buffers(recurse=False):

@@ -54,8 +54,7 @@ class Gaussian(NegativeSource):
     Relations: `mean="zero", deviation="one"` is GS-InfoNCE; `covariance` also keeps what dimensions share.
 
     Example:
-        >>> from mirrormask.core.batch import Batch, Tokens
-        >>> step = Step(Batch((Tokens(()),)), torch.eye(4), torch.eye(4))
+        >>> step = Step(torch.eye(4), torch.eye(4))
         >>> tuple(Gaussian(multiple=2.5).draw(step, torch.sum).shape)
         (10, 4)
     """

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from mirrormask.core.batch import Step
 from mirrormask.core.errors import above, at_least
-from mirrormask.negatives import Criterion, NegativeSource, count_of, negatives, remember
+from mirrormask.negatives import Criterion, Local, NegativeSource, count_of, negatives, remember
 
 Components = tuple[Tensor, Tensor, Tensor]
 """Weights (k,), means (k, d) and variances (k, d)."""
@@ -94,7 +94,7 @@ class Mixture(NegativeSource):
         return mixture_noise(count_of(self.multiple, len(step.anchor)), self.weights, self.means, self.variances)
 
     @torch.no_grad()
-    def observe(self, step: Step) -> None:
+    def observe(self, step: Step, local: Local | None = None) -> None:
         """Take in the anchors, and follow them by a few EM steps."""
         remember(self.rows, step.anchor.detach(), self.memory * len(step.anchor))
         if not self.means.numel():

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from mirrormask.core.batch import Step
 from mirrormask.core.errors import above, at_least
-from mirrormask.negatives import Criterion, NegativeSource, count_of, negatives, remember
+from mirrormask.negatives import Criterion, Local, NegativeSource, count_of, negatives, remember
 
 Layers = list[tuple[Tensor, Tensor]]
 
@@ -117,7 +117,7 @@ class Variational(NegativeSource):
         mean, spread = _scale(rows)
         return mean + spread * decode(z, layers_of(self.weights, self._sizes))
 
-    def observe(self, step: Step) -> None:
+    def observe(self, step: Step, local: Local | None = None) -> None:
         """Take in the anchors, and learn from those of the last steps."""
         remember(self.rows, step.anchor.detach(), self.memory * len(step.anchor))
         if not self.weights.numel():

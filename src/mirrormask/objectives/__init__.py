@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mirrormask.core.batch import Step, Tokens
+from mirrormask.core.batch import Batch, Step, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.registry import Registry
 from mirrormask.data.text.tokens import Tokenized
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Token states that an objective wants of this process's rows.
+
+    Args:
+        rows: what the encoder is shown, with what is hidden hidden.
+        positions: for each row, the positions whose states are wanted.
+        answers: what stands there in truth, row after row (total,).
+    """
+
+    rows: Tokens
+    positions: tuple[NDArray[np.int64], ...]
+    answers: Tensor
 
 
 class Objective(nn.Module):
@@ -21,7 +38,7 @@ class Objective(nn.Module):
     """Whether the other rows of the batch are its negatives, so that a batch of one row teaches nothing."""
 
     needs_encoder = False
-    """Whether it runs the encoder on the batch's tokens; otherwise it is a function of the step's vectors alone."""
+    """Whether it asks for token states besides the vectors; otherwise it is a function of the step alone."""
 
     needs_target = False
     """Whether it compares vectors with a target that `target` makes from the tokens of a row."""
@@ -41,9 +58,29 @@ class Objective(nn.Module):
         """Return what the vector of each row is compared with (n, k), where `needs_target` says so."""
         raise TypeError(f"{type(self).__name__} has no targets.")
 
-    def split(self) -> tuple[Objective | None, Objective | None]:
-        """Return the part that is a function of the vectors alone, and the part that runs the encoder."""
-        return (None, self) if self.needs_encoder else (self, None)
+    def parts_of(self) -> list[tuple[float, Objective]]:
+        """Return the objectives that this one adds up, each with its weight."""
+        return [(1.0, self)]
+
+    def ask(self, batch: Batch) -> Ask:
+        """Return what the encoder shall run on besides the views, where `needs_encoder` says so.
+
+        The method runs it: in shards, in parts that fit into memory, through compiled code.
+        """
+        raise TypeError(f"{type(self).__name__} asks for nothing.")
+
+    def answered(self, ask: Ask, states: Tensor) -> Tensor:
+        """Return the loss of what was asked for.
+
+        Args:
+            ask: what `ask` returned.
+            states: of the last layer, at the positions asked for, row after row (total, d).
+        """
+        raise TypeError(f"{type(self).__name__} asks for nothing.")
+
+    def lm_head(self) -> dict[str, Tensor] | None:
+        """Return the weights of an LM head that was trained and belongs to the encoder, to be saved with it."""
+        return None
 
     def forward(self, step: Step) -> Tensor:
         """Return the loss of one step."""
@@ -93,14 +130,14 @@ class WeightedSum(Objective):
         """Return the targets of the term that has them."""
         return next(term for term in self.terms if term.needs_target).target(rows)
 
-    def split(self) -> tuple[Objective | None, Objective | None]:
-        """Return the sum of the terms' parts of the one kind, and of the other."""
-        parts = zip(*(term.split() for term in self.terms), strict=True)
-        return tuple(self._sum(each) for each in parts)  # type: ignore[return-value]
+    def parts_of(self) -> list[tuple[float, Objective]]:
+        """Return the objectives in all sums, each with its weight."""
+        found = zip(self.terms, self.weights, strict=True)
+        return [(weight * inner, part) for term, weight in found for inner, part in term.parts_of()]
 
-    def _sum(self, parts: Sequence[Objective | None]) -> Objective | None:
-        kept = [(part, weight) for part, weight in zip(parts, self.weights, strict=True) if part is not None]
-        return WeightedSum([part for part, _ in kept], [weight for _, weight in kept]) if kept else None
+    def lm_head(self) -> dict[str, Tensor] | None:
+        """Return the LM head of the first term that trained one."""
+        return next((head for term in self.terms if (head := term.lm_head()) is not None), None)
 
     def forward(self, step: Step) -> Tensor:
         """Return the weighted sum of the terms."""

@@ -48,8 +48,8 @@ class ContrastiveTension(Objective):
 
     Example:
         >>> import torch
-        >>> from mirrormask.core.batch import Batch, Step, Tokens
-        >>> step = Step(Batch((Tokens(()),)), torch.zeros(2, 3), torch.zeros(2, 3))
+        >>> from mirrormask.core.batch import Step
+        >>> step = Step(torch.zeros(2, 3), torch.zeros(2, 3))
         >>> round(ContrastiveTension()(step).item(), 4)  # the logarithm of 2: nothing is told apart
         0.6931
     """

@@ -7,7 +7,7 @@ Paper: Gao et al. 2021, "SimCSE: Simple Contrastive Learning of Sentence Embeddi
 
 A position is chosen with chance `rate`, and hidden as `models.masking` says. All sentences of the batch are masked in a
 forward of their own. The head is a copy of the model's own and is trained, its output matrix not tied to the input
-embeddings, as in the published code; it runs at the masked positions alone.
+embeddings, as in the published code; it runs at the masked positions alone, and is saved with the encoder.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from mirrormask.core.batch import Step, Tokens
+from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.errors import MirrormaskError, above
 from mirrormask.core.framing import frame_of
 from mirrormask.core.transfer import to_device
+from mirrormask.models.lm_head import head_weights
 from mirrormask.models.masked_lm import MaskedLM as Reader
 from mirrormask.models.masking import hide
-from mirrormask.objectives import Objective, objectives
+from mirrormask.objectives import Ask, Objective, objectives
 
-WIDTHS = 16  # rows are padded to a multiple of this, so that compiled code sees few shapes
+_BLOCK = 4096  # hidden tokens whose scores of the whole vocabulary are held at a time
 
 
 @objectives.register("masked-lm")
@@ -61,29 +63,43 @@ class MaskedLMLoss(Objective):
         self.lm = Reader.load(source, device=str(next(encoder.parameters()).device))
         model = self.lm.model
         model._modules[model.base_model_prefix] = nn.Identity()  # only the head is ours; the encoder is the trained one
-        self._encoder = (encoder,)  # in a tuple, so that its weights are not registered twice
         tokenizer = encoder.tokenizer
         self._frame = getattr(encoder[0], "frame", None) or frame_of(tokenizer)
         special = set(tokenizer.all_special_ids)
         self._ordinary = torch.tensor([i for i in range(len(tokenizer)) if i not in special])
 
-    def forward(self, step: Step) -> Tensor:
-        """Return the masked-LM loss over all columns of this process's batch."""
+    def ask(self, batch: Batch) -> Ask:
+        """Return all columns of this process's rows with some tokens hidden, and where."""
         if self.lm is None:
             raise MirrormaskError("The objective masked-lm reads tokens, and must be attached to an encoder first.")
-        encoder = self._encoder[0]
-        device = step.anchor.device
-        rows: Tokens = sum(step.batch.columns[1:], step.batch.columns[0])
-        pad, limit = encoder.tokenizer.pad_token_id or 0, encoder.max_seq_length
-        ids, mask = rows.padded(pad, range(len(rows)), multiple_of=WIDTHS, at_most=limit)
-        place, length = np.arange(ids.shape[1]), rows.lengths[:, None]
-        text = torch.from_numpy((place >= len(self._frame.prefix)) & (place < length - len(self._frame.suffix)))
+        rows: Tokens = sum(batch.columns[1:], batch.columns[0])
+        ids = torch.from_numpy(np.concatenate(rows.rows).astype(np.int64))
+        lengths = rows.lengths
+        place = np.concatenate([np.arange(length) for length in lengths])
+        end = np.repeat(lengths - len(self._frame.suffix), lengths)
+        text = torch.from_numpy((place >= len(self._frame.prefix)) & (place < end))
         chance = torch.Generator().manual_seed(int(torch.randint(2**62, ())))
         chosen = text & (torch.rand(ids.shape, generator=chance) < self.rate)
-        mask_id = encoder.tokenizer.mask_token_id
-        shown = hide(ids, chosen, mask_id=mask_id, ordinary=self._ordinary, chance=chance)
-        run = encoder[0].model(input_ids=to_device(shown, device), attention_mask=to_device(mask, device))
-        scores = self.lm.head(run.last_hidden_state[to_device(chosen, device)])
-        return F.cross_entropy(scores.float(), to_device(ids[chosen], device), reduction="sum") / max(
-            1, int(chosen.sum())
-        )
+        shown = hide(ids, chosen, mask_id=self.lm.tokenizer.mask_token_id, ordinary=self._ordinary, chance=chance)
+        edges = np.cumsum(lengths)[:-1]
+        positions = tuple(np.flatnonzero(each) for each in np.split(chosen.numpy(), edges))
+        return Ask(Tokens.of(np.split(shown.numpy(), edges)), positions, ids[chosen])
+
+    def answered(self, ask: Ask, states: Tensor) -> Tensor:
+        """Return the mean loss over the hidden tokens; of many, the scores of only so many are held at a time."""
+        answers = to_device(ask.answers, states.device)
+        parts = list(zip(states.split(_BLOCK), answers.split(_BLOCK), strict=True))
+        if len(parts) > 1 and torch.is_grad_enabled():
+            losses = [checkpoint(self._sum, *part, use_reentrant=False) for part in parts]
+        else:
+            losses = [self._sum(*part) for part in parts]
+        total: Tensor = torch.stack(losses).sum()
+        return total / max(1, len(answers))
+
+    def lm_head(self) -> dict[str, Tensor] | None:
+        """Return the weights of the trained head."""
+        return None if self.lm is None else head_weights(self.lm.model)
+
+    def _sum(self, states: Tensor, answers: Tensor) -> Tensor:
+        assert self.lm is not None
+        return F.cross_entropy(self.lm.head(states).float(), answers, reduction="sum")

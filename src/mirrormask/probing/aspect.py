@@ -19,7 +19,6 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mirrormask.core.batch import Batch
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.seeding import derive
 from mirrormask.data.tasks.absa import POLARITIES, AspectExample
@@ -132,10 +131,9 @@ class _Judgements(nn.Module):
         found: Tensor = self.model(states.to(device), weights.to(device), mask.to(device))
         return found
 
-    def forward(self, batch: Batch, seed: int) -> Tensor:
-        assert batch.text_ids is not None
-        scores = self.scores(batch.text_ids.tolist())
-        return F.cross_entropy(scores, self._labels[batch.text_ids].to(scores.device))
+    def forward(self, rows: Tensor, seed: int) -> Tensor:
+        scores = self.scores(rows.tolist())
+        return F.cross_entropy(scores, self._labels[rows.cpu()].to(scores.device))
 
     @torch.inference_mode()
     def predictions(self) -> NDArray[np.int64]:

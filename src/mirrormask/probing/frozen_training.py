@@ -11,14 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.seeding import Seeds, generator
 from mirrormask.training.loop import fit
 from mirrormask.training.settings import Settings
 
 
 class RowNumbers:
-    """Batches whose `text_ids` are the numbers of their rows; every epoch is shuffled anew.
+    """Batches that are the numbers of their rows (n,); every epoch is shuffled anew.
 
     Args:
         rows: how many there are.
@@ -32,13 +31,13 @@ class RowNumbers:
     def __len__(self) -> int:
         return -(-self.rows // self.batch_size)
 
-    def stream(self, start: int, stop: int, rank: int, world: int) -> Iterator[Batch]:
+    def stream(self, start: int, stop: int, rank: int, world: int) -> Iterator[Tensor]:
         """Yield the batches from `start` to `stop`, this process's share of each."""
         for step in range(start, stop):
             epoch, place = divmod(step, len(self))
             order = generator(self.seed, "rows", epoch).permutation(self.rows)
             chosen = order[place * self.batch_size : (place + 1) * self.batch_size][rank::world]
-            yield Batch((Tokens(()),), text_ids=torch.from_numpy(chosen.astype(np.int64)))
+            yield torch.from_numpy(chosen.astype(np.int64))
 
 
 def train_frozen(
@@ -46,7 +45,8 @@ def train_frozen(
 ) -> None:
     """Train `model` through the training loop on rows it holds itself, and leave it at its last weights.
 
-    There is no development set here and no choice of checkpoint: the last weights are taken as they are.
+    `model(rows, seed)` is the loss of the rows with these numbers (n,). There is no development set
+    here and no choice of checkpoint: the last weights are taken as they are.
     """
     settings = Settings(
         batch_size=batch_size,

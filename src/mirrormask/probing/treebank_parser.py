@@ -16,7 +16,6 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mirrormask.core.batch import Batch
 from mirrormask.core.seeding import derive
 from mirrormask.data.tasks.dependencies import ROOT
 from mirrormask.probing.decoders import Heads, eisner
@@ -72,9 +71,8 @@ class _Arcs(nn.Module):
         super().__init__()
         self.parser, self._states, self._heads = parser, states, heads
 
-    def forward(self, batch: Batch, seed: int) -> Tensor:
-        assert batch.text_ids is not None
-        rows = batch.text_ids.tolist()
+    def forward(self, numbers: Tensor, seed: int) -> Tensor:
+        rows = numbers.tolist()
         states, mask = padded_states(self._states, rows)
         gold = torch.full(mask.shape, -100, dtype=torch.long)
         for place, row in enumerate(rows):

@@ -24,7 +24,6 @@ from mirrormask.data.pairs import pairings
 from mirrormask.data.text.corpus import Corpus, build_corpus
 from mirrormask.data.text.origin import paths_in
 from mirrormask.data.text.tokens import LazyTokens, Tokenized, build_tokens
-from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.evaluation.selection import Selection, check_dev, choose_selection
 from mirrormask.methods import methods
 from mirrormask.models.encoder import build_encoder, pooling_of, save_encoder, training_head
@@ -110,8 +109,10 @@ def run_recipe(
         head=training_head(encoder, pooling),
         chunk=settings.large_batch or None,
         pad_to=WIDTHS if compiled else 1,
+        parts=settings.accumulation,
     )
     method.to(device)
+    method.check(method_text.batches.at(0, rank=rank, world=processes))
     selection = choose_selection(method, recipe.data.dev, method_text.held_out)
     reporter.say(selection.explanation)
     with quickened(encoder):
@@ -133,7 +134,8 @@ def run_recipe(
     restore(encoder)
     record = _record(recipe, composition, settings, pooling, method_text, selection, result, encoder)
     if rank == 0:
-        save_encoder(encoder, out / MODEL, facts=_facts(recipe, result, selection))
+        head = composition.objective.lm_head()
+        save_encoder(encoder, out / MODEL, facts=_facts(recipe, result, selection), lm_head=head)
         write_json(out / RECORD, record)
         for leftover in (CHECKPOINT, "best", WORK):
             shutil.rmtree(out / leftover, ignore_errors=True)
@@ -205,8 +207,7 @@ class _Text:
             drop_last=len(rest) >= 2 * settings.batch_size,
             min_rows=max(2, world()[1]),
         )
-        special = frozenset(int(i) for i in tokenizer.all_special_ids)
-        self.vocabulary = Vocabulary(frame, word_starts(tokenizer), tokenizer.mask_token_id, special)
+        self.vocabulary = Vocabulary.of(encoder)
 
 
 def _names(corpus: tuple[str, ...]) -> Any:

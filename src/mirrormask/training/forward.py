@@ -6,7 +6,7 @@ the gradients of the padded batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -97,12 +97,59 @@ def encode(
         )
         if words is not None and table is not None:
             given = words(table(given), mask)
-        if chunk is not None and torch.is_grad_enabled():
-            found.append(checkpoint(run, given, mask, use_reentrant=False, preserve_rng_state=True))
-        else:
-            found.append(run(given, mask))
-    back = np.argsort(np.concatenate(shards))
-    return torch.cat(found).float()[to_device(torch.from_numpy(back), device)]
+        found.append(_held(run, chunk, given, mask))
+    return _in_order(found, np.concatenate(shards))
+
+
+def states_at(
+    encoder: Any,
+    tokens: Tokens,
+    positions: Sequence[NDArray[np.int64]],
+    *,
+    pad_id: int,
+    chunk: int | None = None,
+    pad_to: int = 1,
+) -> Tensor:
+    """Return token states of the last layer (total, d) with gradients, at the positions of each row, row after row.
+
+    Args:
+        encoder: a SentenceTransformer, in training mode or not.
+        tokens: rows with their special tokens.
+        positions: for each row, the positions to read.
+        pad_id, chunk, pad_to: as for `encode`.
+    """
+    device = next(encoder.parameters()).device
+    pad_to = max(pad_to, CPU_WIDTHS) if device.type == "cpu" else pad_to
+    counts = np.array([len(each) for each in positions])
+    ends = np.cumsum(counts)
+
+    def run(ids: Tensor, mask: Tensor, rows: Tensor, places: Tensor) -> Tensor:
+        states: Tensor = encoder[0].model(input_ids=ids, attention_mask=mask).last_hidden_state
+        return states[rows, places]
+
+    found, order = [], []
+    for shard in shards_for(tokens, device, chunk, whole=pad_to > CPU_WIDTHS):
+        given = tokens.padded(pad_id, shard, multiple_of=pad_to, at_most=encoder.max_seq_length)
+        rows = np.repeat(np.arange(len(shard)), counts[shard])
+        places = np.concatenate([positions[row] for row in shard])
+        at = (torch.from_numpy(index) for index in (rows, places))
+        found.append(_held(run, chunk, *(to_device(t, device) for t in (*given, *at))))
+        order += [np.arange(ends[row] - counts[row], ends[row]) for row in shard]
+    return _in_order(found, np.concatenate(order))
+
+
+def _held(run: Callable[..., Tensor], chunk: int | None, *given: Tensor) -> Tensor:
+    """Run, and hold the activations or, where they are cached in chunks, compute them again for the backward pass."""
+    if chunk is None or not torch.is_grad_enabled():
+        return run(*given)
+    cached: Tensor = checkpoint(run, *given, use_reentrant=False, preserve_rng_state=True)
+    return cached
+
+
+def _in_order(found: list[Tensor], places: NDArray[np.int64]) -> Tensor:
+    """Return what the shards gave as one tensor; `places` says where each item belongs."""
+    every = torch.cat(found).float()
+    return every[to_device(torch.from_numpy(np.argsort(places)), every.device)]
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,11 +18,11 @@ from mirrormask.core.batch import Batch, Step, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.registry import configuration
 from mirrormask.core.transfer import to_device
-from mirrormask.negatives import NegativeSource
-from mirrormask.objectives import Objective
+from mirrormask.negatives import Local, NegativeSource
+from mirrormask.objectives import Objective, WeightedSum
 from mirrormask.stabilizers import Stabilizer
 from mirrormask.stabilizers.plain import Plain
-from mirrormask.training.forward import Embed, encode
+from mirrormask.training.forward import Embed, encode, states_at
 from mirrormask.training.gather import gather_rows
 from mirrormask.views import View, Vocabulary
 
@@ -55,7 +56,7 @@ class Composition:
     def one_pass(self) -> bool:
         """Say whether a step is one plain pass through the encoder, forward and backward."""
         plain = all(view.forward_key == "plain" for view in self.views)
-        return plain and self.stabilizer.passes == 1 and self.objective.split()[1] is None
+        return plain and self.stabilizer.passes == 1 and not self.objective.needs_encoder
 
     def record(self) -> dict[str, Any]:
         """Return every parameter, read back from the built parts."""
@@ -79,6 +80,7 @@ class Method(nn.Module):
         head: a projection that exists in training only.
         chunk: rows whose activations are held at a time (gradient caching); None holds all.
         pad_to: widths are rounded up to a multiple of this.
+        parts: batches that make one update, where gradients are accumulated.
     """
 
     moved = False
@@ -93,6 +95,7 @@ class Method(nn.Module):
         head: nn.Module | None = None,
         chunk: int | None = None,
         pad_to: int = 1,
+        parts: int = 1,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -103,34 +106,67 @@ class Method(nn.Module):
         self.vocabulary = vocabulary
         self.chunk = chunk
         self.pad_to = pad_to
-        self._last: Step | None = None
+        self._seen: deque[tuple[Step, Batch]] = deque(maxlen=parts)
         for view in composition.views:
             view.attach(encoder, head)
         self.objective.attach(encoder)
+        if self.negatives is not None:
+            self.negatives.attach(encoder, head)
         self._check_views(composition.views)
-        self._split = self.objective.split()  # in a tuple, so that the parts are not registered twice
-        if self._split[0] is None:
+        terms = self.objective.parts_of()
+        of_vectors = [(weight, term) for weight, term in terms if not term.needs_encoder]
+        if not of_vectors:
             raise MirrormaskError("A method needs an objective over sentence vectors. Add one, such as info-nce.")
-        if self._split[1] is not None and chunk is not None:
-            raise MirrormaskError(
-                "An objective that runs the encoder itself holds the whole batch in memory, so it does not go with "
-                "'large_batch'. Leave one of the two out."
-            )
+        sum_of = WeightedSum([term for _, term in of_vectors], [weight for weight, _ in of_vectors])
+        # in tuples, so that the parts are not registered twice
+        self._criterion = (sum_of if len(of_vectors) < len(terms) else self.objective,)
+        self._asking = tuple((weight, term) for weight, term in terms if term.needs_encoder)
 
     def _check_views(self, views: tuple[View, View]) -> None:
         """Refuse views that would leave nothing to learn, or no gradient to attack with."""
         encoders = [view.encoder_of(self.encoder) for view in views]
+        if encoders[0] is not self.encoder and views[1].shares_forward:
+            raise MirrormaskError(
+                "The second view changes the vectors of the first, and the first brings an encoder of its own, so the "
+                "one that is saved would learn nothing. Let the first be another view, such as dropout."
+            )
         if all(encoder is not self.encoder for encoder in encoders):
             raise MirrormaskError(
                 "Both views bring an encoder of their own, so the one that is saved would learn nothing. Let one of "
                 "them be another view, such as dropout."
             )
         for view, encoder in zip(views, encoders, strict=True):
-            if view.gradient_at == "words" and not any(p.requires_grad for p in encoder.parameters()):
+            if view.attacks_at("words") and not any(p.requires_grad for p in encoder.parameters()):
                 raise MirrormaskError(
                     "FGSM at the word embeddings needs a gradient, which a momentum encoder or a frozen copy does not "
                     "give. Put it on the other view."
                 )
+
+    @torch.no_grad()
+    def check(self, batch: Batch, seed: int = 0) -> None:
+        """Refuse to train where both views of a sentence are one and the same: the loss would fall, nothing be learned.
+
+        Args:
+            batch: some of this process's rows.
+            seed: for choices that views make about text.
+        """
+        own: list[Any] = [view.encoder_of(self.encoder) for view in self.views]  # type: ignore[operator]
+        if len(batch.columns) > 1 or any(encoder is not self.encoder for encoder in own):
+            return
+        was = self.training
+        self.train()
+        with torch.random.fork_rng([self.encoder.device] if self.encoder.device.type == "cuda" else []):
+            roles = self._roles(batch)
+            anchor, positive = self._vectors(roles, self._raw(batch, roles, seed, {}), {})[:2]
+        self.train(was)
+        attacked = any(view.attacks_at(stage) for view, _ in roles for stage in ("words", "output"))
+        same = (anchor - positive).norm() <= 1e-5 * anchor.norm()  # rows of other shards differ in their last bits
+        if same and not attacked:
+            raise MirrormaskError(
+                "Both views of a sentence are the same here, so there is nothing to learn: this model has no dropout "
+                'of its own. Give it a rate (method.dropout=0.1 for simcse-unsup, { name = "dropout", rate = 0.1 } in '
+                "a list of views), or use another view or pairing."
+            )
 
     def forward(self, batch: Batch, seed: int = 0) -> Tensor:
         """Return the loss of the joint batch of all processes.
@@ -148,36 +184,51 @@ class Method(nn.Module):
             if self.negatives is not None:
                 step = dataclasses.replace(step, extra=self.negatives.draw(step, self.criterion))
             loss: Tensor = self.criterion(step)
-        if self._split[1] is not None:  # runs the encoder, so in the run's own precision
-            loss = loss + self._split[1](step)
-        if not self.moved:
-            self._last = dataclasses.replace(
-                step, anchor=step.anchor.detach(), positive=step.positive.detach(), hard=None, extra=None
-            )
+        for weight, term in self._asking:  # more of the encoder, so in the run's own precision
+            ask = term.ask(batch)
+            states = states_at(self.encoder, ask.rows, ask.positions, **self._passes)
+            loss = loss + weight * term.answered(ask, states)
+        if not self.moved and torch.is_grad_enabled():
+            kept = {name: getattr(step, name) for name in ("labels", "text_ids")}
+            self._seen.append((Step(step.anchor.detach(), step.positive.detach(), **kept), batch))
         return loss
 
     @property
     def criterion(self) -> Objective:
         """Return what in the objective is a function of the vectors alone."""
-        return self._split[0]  # type: ignore[return-value]
+        return self._criterion[0]
 
     def observe(self) -> None:
-        """Let views and the source of negatives see the encoder and the last step, once after the update."""
+        """Let views and the source of negatives see the encoder and all parts of the update, once after it."""
         for view in self.views:
             view.observe(self.encoder, self.head)  # type: ignore[operator]
-        if self.negatives is not None and self._last is not None:
-            self.negatives.observe(self._last)
+        if self.negatives is not None and self._seen:
+            steps, batches = zip(*self._seen, strict=True)
+            local = Local(batches, self.encoder, self.head, self._vectors_of)
+            self.negatives.observe(_joined(steps), local)
 
     @torch.no_grad()
     def similarities(self) -> dict[str, Tensor]:
         """Return the mean cosine of the last step's positives, and of its in-batch negatives, still on the device."""
-        if self._last is None or len(self._last.anchor) < 2:
+        if not self._seen or len(self._seen[-1][0].anchor) < 2:
             return {}
-        anchor, positive = (torch.nn.functional.normalize(v, dim=-1) for v in (self._last.anchor, self._last.positive))
+        last = self._seen[-1][0]
+        anchor, positive = (torch.nn.functional.normalize(v, dim=-1) for v in (last.anchor, last.positive))
         n = len(anchor)
         own = (anchor * positive).sum()
         every = anchor.sum(dim=0) @ positive.sum(dim=0)  # the sum over all pairs, without their table
         return {"positive_cosine": own / n, "negative_cosine": (every - own) / (n * (n - 1))}
+
+    @property
+    def _passes(self) -> dict[str, Any]:
+        """Return how rows go through an encoder, whoever asks."""
+        return {"pad_id": self.encoder.tokenizer.pad_token_id or 0, "chunk": self.chunk, "pad_to": self.pad_to}
+
+    @torch.no_grad()
+    def _vectors_of(self, encoder: Any, head: nn.Module | None, rows: Tokens) -> Tensor:
+        """Return the vectors of all processes' rows (n, d), as another encoder and head see them."""
+        found = gather_rows(encode(encoder, rows, **self._passes).float())
+        return found if head is None else head(found).float()
 
     def _roles(self, batch: Batch) -> list[Role]:
         """Return view and rows of the anchor, the positive and each hard negative."""
@@ -224,9 +275,7 @@ class Method(nn.Module):
         return encode(
             encoder,
             tokens,
-            pad_id=self.encoder.tokenizer.pad_token_id or 0,
-            chunk=self.chunk,
-            pad_to=self.pad_to,
+            **self._passes,
             words=words,
             embed=view.embeddings if view.works_at("embeddings") else None,
             within=lambda: view.forward_with(encoder),
@@ -249,7 +298,7 @@ class Method(nn.Module):
 
         It is taken in a pass of its own with the dropout that the next pass draws again: another mask would turn it.
         """
-        attacks = {view.forward_key: view for view, _ in roles if view.gradient_at == "words"}
+        attacks = {view.forward_key: view for view, _ in roles if view.attacks_at("words")}
         if not attacks:
             return {}
         leaves: dict[str, list[Tensor]] = {key: [] for key in attacks}
@@ -259,7 +308,7 @@ class Method(nn.Module):
             return attacks[key].words(leaves[key][-1], mask)
 
         def moved(key: str, x: Tensor, mask: Tensor) -> Tensor:
-            return attacks[key].words(attacks[key].perturb(x, next(gradients)), mask)
+            return attacks[key].words(attacks[key].perturb_at("words", x, next(gradients)), mask)
 
         with self._before():
             raw = self._raw(batch, roles, seed, {key: partial(kept, key) for key in attacks})
@@ -269,7 +318,7 @@ class Method(nn.Module):
 
     def _moved_outputs(self, batch: Batch, roles: list[Role], raw: list[Tensor]) -> dict[int, Change]:
         """Return, by role, how views move their vectors by the gradient of the loss at them; no second forward."""
-        attacks = {place: view for place, (view, _) in enumerate(roles) if view.gradient_at == "output"}
+        attacks = {place: view for place, (view, _) in enumerate(roles) if view.attacks_at("output")}
         if not attacks:
             return {}
         leaves: dict[int, Tensor] = {}
@@ -279,7 +328,7 @@ class Method(nn.Module):
             return attacks[place].output(leaves[place])
 
         def moved(place: int, z: Tensor) -> Tensor:
-            return attacks[place].output(attacks[place].perturb(z, gradients[place]))
+            return attacks[place].output(attacks[place].perturb_at("output", z, gradients[place]))
 
         with self._before():
             vectors = self._vectors(roles, [z.detach() for z in raw], {at: partial(kept, at) for at in attacks})
@@ -304,13 +353,24 @@ class Method(nn.Module):
             raise MirrormaskError(
                 "In-batch negatives need a 'batch_size' of at least 2: with one row there is nothing to push away from."
             )
-        joint = dataclasses.replace(
-            batch,
-            labels=None if batch.labels is None else gather_rows(to_device(batch.labels, anchor.device)),
-            text_ids=None if batch.text_ids is None else gather_rows(to_device(batch.text_ids, anchor.device)),
-        )
+        numbers = {
+            name: None if rows is None else gather_rows(to_device(rows, anchor.device))
+            for name, rows in (("labels", batch.labels), ("text_ids", batch.text_ids))
+        }
         targets: tuple[Tensor, ...] = ()
         if self.objective.needs_target:
             with torch.no_grad():
                 targets = tuple(gather_rows(self.objective.target(column)) for column in batch.columns[:2])
-        return Step(joint, anchor, positive, hard=torch.stack(hard, dim=1) if hard else None, targets=targets)
+        return Step(anchor, positive, hard=torch.stack(hard, dim=1) if hard else None, targets=targets, **numbers)
+
+
+def _joined(steps: Sequence[Step]) -> Step:
+    """Return the vectors of several batches as one step."""
+    if len(steps) == 1:
+        return steps[0]
+
+    def rows(name: str) -> Tensor | None:
+        found = [getattr(step, name) for step in steps]
+        return None if any(each is None for each in found) else torch.cat(found)
+
+    return Step(*(rows(name) for name in ("anchor", "positive")), labels=rows("labels"), text_ids=rows("text_ids"))  # type: ignore[arg-type]

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mirrormask.core.batch import Frame, Ids, Tokens
+from mirrormask.core.framing import frame_of
 from mirrormask.core.registry import Registry, configuration
+from mirrormask.data.text.vocabulary import word_starts
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,31 @@ class Vocabulary:
         word_starts: for each id of the vocabulary, whether it begins a word.
         mask_id: the mask token.
         special_ids: tokens that are never text.
+        tokenizer: the tokenizer itself, for views that work on characters.
     """
 
     frame: Frame
     word_starts: NDArray[np.bool_]
     mask_id: int | None
     special_ids: frozenset[int]
+    tokenizer: Any = None
+
+    @classmethod
+    def of(cls, encoder: Any) -> Vocabulary:
+        """Return what there is to know about the tokenizer of an encoder."""
+        tokenizer = encoder.tokenizer
+        frame = getattr(encoder[0], "frame", None) or frame_of(tokenizer)
+        special = frozenset(int(i) for i in tokenizer.all_special_ids)
+        return cls(frame, word_starts(tokenizer), tokenizer.mask_token_id, special, tokenizer)
+
+    def text_of(self, ids: Ids) -> str:
+        """Return the characters of a text, as far as its tokens still tell."""
+        text: str = self.tokenizer.decode(ids.tolist(), clean_up_tokenization_spaces=False)
+        return text
+
+    def ids_of(self, text: str) -> Ids:
+        """Return the tokens of a text, without the frame."""
+        return np.asarray(self.tokenizer(text, add_special_tokens=False)["input_ids"], dtype=np.int64)
 
 
 def rewrite_texts(rows: Tokens, vocabulary: Vocabulary, change: Callable[[Ids], Ids]) -> Tokens:
@@ -77,8 +98,16 @@ class View(nn.Module):
         return x
 
     def perturb(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """Return `x` moved by the gradient of the loss at it; called where `gradient_at` names a stage."""
+        """Return `x` moved by the gradient of the loss at it; called at the stage that `gradient_at` names."""
         return x
+
+    def attacks_at(self, stage: str) -> bool:
+        """Say whether the view moves what there is at a stage by the gradient of the loss."""
+        return self.gradient_at == stage
+
+    def perturb_at(self, stage: str, x: Tensor, gradient: Tensor) -> Tensor:
+        """Return `x` as the view moves it at a stage."""
+        return self.perturb(x, gradient) if self.attacks_at(stage) else x
 
     def encoder_of(self, encoder: Any) -> Any:
         """Return the encoder that sees the rows: the trained one, or one of the view's own."""
@@ -103,7 +132,7 @@ class View(nn.Module):
     def forward_key(self) -> str:
         """Return a key that two views share when their rows may go through the encoder together."""
         stages = ("words", "embeddings", "encoder_of", "forward_with")
-        plain = self.gradient_at != "words" and not any(self.works_at(stage) for stage in stages)
+        plain = not self.attacks_at("words") and not any(self.works_at(stage) for stage in stages)
         return "plain" if plain else str(configuration(self))
 
     def works_at(self, stage: str) -> bool:
@@ -124,7 +153,6 @@ class Chain(View):
         self.shares_forward = all(view.shares_forward for view in views)
         self.before_head = any(view.before_head for view in views)
         self.hooks = any(view.hooks for view in views)
-        self.gradient_at = next((view.gradient_at for view in views if view.gradient_at), "")
 
     @property
     def views(self) -> list[View]:
@@ -164,10 +192,14 @@ class Chain(View):
             x = view.embeddings(x, mask)
         return x
 
-    def perturb(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """Return `x` as all views move it."""
+    def attacks_at(self, stage: str) -> bool:
+        """Say whether one of the views moves what there is at a stage by the gradient of the loss."""
+        return any(view.attacks_at(stage) for view in self.views)
+
+    def perturb_at(self, stage: str, x: Tensor, gradient: Tensor) -> Tensor:
+        """Return `x` as those views move it that work at the stage."""
         for view in self.views:
-            x = view.perturb(x, gradient)
+            x = view.perturb_at(stage, x, gradient)
         return x
 
     def encoder_of(self, encoder: Any) -> Any:

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from mirrormask.core.errors import one_of
+from mirrormask.models.copies import copy_of, still
 from mirrormask.views import View, views
-from mirrormask.views.twin import copy_of
 
 POOLS = ("max", "mean")
 
@@ -96,13 +96,8 @@ class LayerSample(View):
     @contextlib.contextmanager
     def forward_with(self, encoder: Any) -> Iterator[None]:
         """Run without a gradient and without dropout."""
-        was = encoder.training
-        encoder.eval()
-        try:
-            with torch.no_grad():
-                yield
-        finally:
-            encoder.train(was)
+        with torch.no_grad(), still(encoder):
+            yield
 
     @property
     def forward_key(self) -> str:

@@ -1,7 +1,6 @@
 """A momentum encoder: the second view is seen by a slow average of the encoder.
 
-Paper: He et al. 2020, "Momentum Contrast for Unsupervised Visual Representation Learning" (MoCo), Eq. 2; for
-    sentences, Wu et al. 2022, "ESimCSE"
+Paper: He et al. 2020, "Momentum Contrast for Unsupervised Visual Representation Learning" (MoCo), Eq. 2
 
     k <- momentum * k + (1 - momentum) * q  after every update;  positive = f_k(x), without a gradient
 """
@@ -16,14 +15,8 @@ import torch
 from torch import nn
 
 from mirrormask.core.errors import between
+from mirrormask.models.copies import copy_of, follow, still
 from mirrormask.views import View, views
-from mirrormask.views.twin import copy_of
-
-
-@torch.no_grad()
-def follow(slow: nn.Module, fast: nn.Module, momentum: float) -> None:
-    """Move the weights of `slow` a share `1 - momentum` of the way to those of `fast`."""
-    torch._foreach_lerp_(list(slow.parameters()), list(fast.parameters()), 1 - momentum)
 
 
 @views.register("momentum")
@@ -31,10 +24,11 @@ class Momentum(View):
     """See the sentence with a slow average of the trained encoder, which takes no gradient.
 
     Args:
-        momentum: how much of the average stays at an update (ESimCSE takes 0.995).
-        dropout: whether the slow encoder drops units too (ESimCSE switches it off for its queue).
+        momentum: how much of the average stays at an update (MoCo takes 0.999 for images).
+        dropout: whether the slow encoder drops units too.
 
-    Relations: with the source of negatives `memory-bank` it is MoCo's queue; `twin` is trained itself.
+    Relations: with the source of negatives `memory-bank` it is MoCo; ESimCSE's slow encoder only fills the queue,
+        which is the bank's own `momentum`; `twin` is trained itself.
 
     Example:
         >>> Momentum().momentum
@@ -64,12 +58,8 @@ class Momentum(View):
     @contextlib.contextmanager
     def forward_with(self, encoder: Any) -> Iterator[None]:
         """Run without a gradient, and without dropout where it is off."""
-        with torch.no_grad(), contextlib.nullcontext() if self.dropout else _still(encoder):
+        with torch.no_grad(), contextlib.nullcontext() if self.dropout else still(encoder):
             yield
-
-    def output(self, z: torch.Tensor) -> torch.Tensor:
-        """Return the vectors without a gradient: the head is frozen, and nothing else is behind them."""
-        return z.detach()
 
     def observe(self, encoder: Any, head: nn.Module | None) -> None:
         """Follow the trained encoder and its head."""
@@ -81,13 +71,3 @@ class Momentum(View):
     def forward_key(self) -> str:
         """Return a key of its own: no other view has this average."""
         return f"momentum {id(self)}"
-
-
-@contextlib.contextmanager
-def _still(encoder: nn.Module) -> Iterator[None]:
-    was = encoder.training
-    encoder.eval()
-    try:
-        yield
-    finally:
-        encoder.train(was)

@@ -10,17 +10,12 @@ The encoder that is saved is the first; the twin exists in training only.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from torch import nn
 
+from mirrormask.models.copies import copy_of
 from mirrormask.views import View, views
-
-
-def copy_of(module: Any) -> Any:
-    """Return a copy of a module with weights of its own; None for None."""
-    return copy.deepcopy(module)
 
 
 @views.register("twin")

@@ -37,7 +37,7 @@ class WordRepetition(View):
     Args:
         rate: largest share of the sub-words that is repeated (the published code takes 0.32 for BERT-base).
 
-    Relations: with a momentum encoder and a memory bank it is ESimCSE.
+    Relations: with a `memory-bank` that a slow encoder fills (its `momentum`) it is ESimCSE.
 
     Example:
         >>> WordRepetition().rate

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from mirrormask.core.errors import DataError, MirrormaskError
+from mirrormask.data.held_out import Rest
+from mirrormask.data.pairs import Examples
+from mirrormask.data.pairs.next_sentence import NextSentence
 from mirrormask.data.pairs.next_sentences import NextSentences
 from mirrormask.data.text.corpus import build_corpus
 from mirrormask.data.text.tokens import build_tokens
@@ -54,6 +57,27 @@ def test_positives_follow_within_their_document(pairs: Callable[..., Any], withi
         i = rows.index(anchor)
         follow = sum(d == document[i] for d in document[i + 1 :])
         assert seen == set(range(1, min(within, follow) + 1)), "and each of the next ones is drawn"
+
+
+@pytest.mark.parametrize("within", [0, 1, 3])
+def test_texts_set_aside_are_in_no_training_pair(
+    within: int, tiny: Callable[..., Any], sentences: list[str], tmp_path: Path
+) -> None:
+    """In every epoch: what a pair may draw counts, not what it drew."""
+    lengths = np.random.default_rng(4).integers(1, 9, 30)
+    ends = np.cumsum(lengths)
+    texts = [" ".join(s.capitalize() for s in sentences[end - n : end]) for n, end in zip(lengths, ends, strict=True)]
+    corpus = build_corpus(texts, tmp_path / "corpus", split="en")
+    tokens = build_tokens(corpus, tiny().tokenizer, tmp_path / "tokens", max_tokens=64)
+    pairing = NextSentences(within) if within else NextSentence()
+    rest = Rest(pairing.index(corpus, tokens, tmp_path / "pairs"), 8, seed=2)
+
+    def texts_of(some: Examples) -> set[bytes]:
+        drawn = (some.columns(np.arange(len(some)), seed) for seed in range(20))
+        return {ids.tobytes() for columns in drawn for column in columns for ids in column}
+
+    assert not texts_of(rest) & texts_of(rest.aside())
+    assert len(rest) > 70, "and not much more is lost"
 
 
 def test_draws_are_even(pairs: Callable[..., Any]) -> None:

@@ -42,7 +42,6 @@ def test_self(wordpiece: Any, tmp_path: Path) -> None:
     examples = indexed(wordpiece, tmp_path, "self", ["the cat", "a dog", "the river"])
     (only,) = examples.columns(np.array([2, 0]), seed=0)
     assert [ids.tolist() for ids in only] == [ids_of(wordpiece, "the river"), ids_of(wordpiece, "the cat")]
-    assert examples.text_ids(np.array([2, 0])).tolist() == [2, 0]
     assert len(examples) == 3
 
 
@@ -67,7 +66,8 @@ def test_next_sentence_stays_in_the_document_and_skips_gaps(wordpiece: Any, tmp_
     ]
     found = [(a.tolist(), p.tolist()) for a, p in zip(anchors, positives, strict=True)]
     assert found == [(ids_of(wordpiece, a), ids_of(wordpiece, p)) for a, p in expected]
-    assert examples.text_ids(everything).tolist() == [0, 1, 5]
+    sharing = [examples.sharing(np.array([i])).tolist() for i in everything]
+    assert sharing == [[0, 1], [0, 1], [2]], "neighbors of neighbors, but not across a gap or a document"
 
 
 def test_next_sentence_over_many_blocks(wordpiece: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,9 @@ def test_next_sentence_over_many_blocks(wordpiece: Any, tmp_path: Path, monkeypa
     tokens = LazyTokens(corpus, wordpiece, max_tokens=9)
     examples = pairings.build("next-sentence").index(corpus, tokens, tmp_path / "pairs")
     expected = [i for i in range(len(corpus) - 1) if not corpus.starts_document(i + 1)]
-    assert examples.text_ids(np.arange(len(examples))).tolist() == expected
+    first, second = examples.columns(np.arange(len(examples)), seed=0)
+    assert [ids.tolist() for ids in first] == [ids.tolist() for ids in tokens.take(expected)]
+    assert [ids.tolist() for ids in second] == [ids.tolist() for ids in tokens.take([i + 1 for i in expected])]
 
 
 def test_crops_are_spans_of_whole_words(wordpiece: Any, tmp_path: Path) -> None:

@@ -32,8 +32,12 @@ class Examples(ABC):
             seed: of this epoch; what is drawn depends only on it and on the number of the example.
         """
 
-    def text_ids(self, examples: Rows) -> Rows:
-        """Return the corpus row of each example's anchor."""
+    def labels(self, examples: Rows) -> Rows | None:
+        """Return the class of each example (n,), where the pairing knows them."""
+        return None
+
+    def sharing(self, examples: Rows) -> Rows:
+        """Return the numbers of all examples that may hold a text of the given ones, themselves among them."""
         return examples
 
 

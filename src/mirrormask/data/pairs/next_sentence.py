@@ -6,6 +6,7 @@ Paper: Logeswaran & Lee 2018, "An Efficient Framework for Learning Sentence Repr
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ class NextSentence(Pairing):
 
     def index(self, corpus: Corpus, tokens: Tokenized, folder: Path) -> Examples:
         """Return one example for every row whose next row follows it in the source."""
-        return Neighbors(followed_rows(corpus, folder, "next-sentence"), tokens)
+        return Neighbors(followed_rows(corpus, folder, "next-sentence"), corpus, tokens)
 
 
 def followed_rows(corpus: Corpus, folder: Path, pairing: str) -> ArrayReader:
@@ -46,20 +47,47 @@ def followed_rows(corpus: Corpus, folder: Path, pairing: str) -> ArrayReader:
 
 
 class Neighbors(Examples):
-    """Pairs of rows i and i + 1, the i of each on disk."""
+    """Pairs of a row and one of the next rows of its document, the row of each on disk.
 
-    def __init__(self, anchors: ArrayReader, tokens: Tokenized) -> None:
+    Args:
+        anchors: the rows that another row follows, in their order.
+        corpus: says where documents begin.
+        tokens: the texts.
+        within: how many rows on the second may stand at most.
+    """
+
+    def __init__(self, anchors: ArrayReader, corpus: Corpus, tokens: Tokenized, within: int = 1) -> None:
         self._anchors = anchors
+        self._corpus = corpus
         self._tokens = tokens
+        self._within = within
 
     def __len__(self) -> int:
         return len(self._anchors)
 
     def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
-        """Return the sentences and the ones after them."""
-        rows = self.text_ids(examples).tolist()
-        return self._tokens.take(rows), self._tokens.take([row + 1 for row in rows])
+        """Return the sentences, and for each one that follows it."""
+        rows = [self._anchors[example] for example in examples.tolist()]
+        return self._tokens.take(rows), self._tokens.take([row + self._step(row, seed) for row in rows])
 
-    def text_ids(self, examples: Rows) -> Rows:
-        """Return the row of each anchor."""
-        return np.array([self._anchors[example] for example in examples.tolist()], dtype=np.int64)
+    def sharing(self, examples: Rows) -> Rows:
+        """Return the examples of the same documents whose pairs may hold a row that the given ones may hold."""
+        found: set[int] = set()
+        for row in (self._anchors[example] for example in examples.tolist()):
+            first, last = row - self._before(row), row + self._followers(row)
+            found.update(range(bisect_left(self._anchors, first), bisect_left(self._anchors, last + 1)))
+        return np.array(sorted(found), dtype=np.int64)
+
+    def _step(self, row: int, seed: int) -> int:
+        """Return how many rows on the positive of `row` stands."""
+        return 1
+
+    def _followers(self, row: int) -> int:
+        """Return how many rows follow `row` in its document, as far as pairs reach."""
+        begins = self._corpus.starts(row + 1, row + 1 + self._within)
+        return int(np.argmax(begins)) if begins.any() else len(begins)
+
+    def _before(self, row: int) -> int:
+        """Return how many rows go before `row` in its document, as far as pairs reach."""
+        begins = self._corpus.starts(max(1, row + 1 - self._within), row + 1)[::-1]
+        return int(np.argmax(begins)) if begins.any() else len(begins)
