@@ -77,6 +77,12 @@ def test_info_is_quick(tmp_path: Path) -> None:
     assert 'Next: mirrormask similarity "a cat sat" "a dog lay down" --model mini-sentence' in text
 
 
+def test_similarity_by_a_model_of_our_own_is_quick(tmp_path: Path) -> None:
+    codes, slow, text = imported(["similarity", "a cat sat", "a cat was sitting"], cwd=tmp_path)
+    assert codes == [0] and slow == []
+    assert 0.5 < float(text) < 1
+
+
 @pytest.mark.parametrize(
     "command",
     [

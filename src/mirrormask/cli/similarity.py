@@ -24,11 +24,10 @@ def similarity(
     if any(not text.strip() for text in texts):
         raise MirrormaskError("One of the texts is empty. Put each text in quotes.")
     from mirrormask.core.similarity import unit_rows
-    from mirrormask.models.bulk import encode_texts
-    from mirrormask.models.encoder import load
+    from mirrormask.models.few_texts import encode_few
 
     output = Output(as_json=as_json, quiet=quiet)
-    vectors = unit_rows(encode_texts(load(model), texts, precision="fp32"))
+    vectors = unit_rows(encode_few(model, texts))
     scores = vectors @ vectors.T
 
     def show() -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
+
+if TYPE_CHECKING:  # vectors of numpy need no torch
+    from torch import Tensor
 
 
 def cosine(left: Tensor, right: Tensor) -> Tensor:
     """Return the cosine of every row of `left` (n, d) with every row of `right` (m, d), as (n, m)."""
+    from torch.nn import functional as F
+
     return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
 
 
