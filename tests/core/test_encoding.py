@@ -9,6 +9,7 @@ import pytest
 
 from mirrormask.core import encoding
 from mirrormask.core.encoding import Encoder
+from mirrormask.core.errors import DataError
 
 PIECES = [
     *("river", "River,", "rivers.", "(boats)", "walk-ing", "don't", "3.14", "$5", "5€", "naïve", "nai\u0308ve", "ÉTÉ"),
@@ -95,3 +96,9 @@ def test_tokenizers_in_python_work_too() -> None:
 
     encode = Encoder(Letters())
     assert [np.frombuffer(row, dtype=encode.dtype).tolist() for row in encode(["ab", ""])] == [[97, 98], []]
+
+
+def test_half_a_character_is_refused(wordpiece: Any, byte_bpe: Any) -> None:
+    for tokenizer in (wordpiece, byte_bpe):
+        with pytest.raises(DataError, match=r"A text holds '\\udce9', which is not UTF-8"):
+            Encoder(tokenizer)(["fine", "caf\udce9"])

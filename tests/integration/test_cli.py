@@ -161,7 +161,13 @@ def test_encode_writes_what_the_library_would(cli: Cli, trained: Path, corpus_fi
     expected = SentenceTransformer(str(trained / "model"), device="cpu").encode(texts)
     same = ("--model", trained, "--precision", "fp32", "--json", "--out")
     ran = cli("encode", corpus_file, *same, tmp_path / "v.npy")
-    assert ran.json == {"rows": 400, "dimension": 32, "model": str(trained), "file": str(tmp_path / "v.npy")}
+    assert ran.json == {
+        "rows": 400,
+        "dimension": 32,
+        "model": str(trained),
+        "file": str(tmp_path / "v.npy"),
+        "notes": [],
+    }
     np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-5)
     assert cli("encode", corpus_file, *same, tmp_path / "v.parquet", "--normalize").code == 0
     table = pq.read_table(tmp_path / "v.parquet")

@@ -96,7 +96,8 @@ def test_units_of_a_sentence(probe: Cli) -> None:
 
 
 def test_a_long_sentence_does_not_break_the_terminal(probe: Cli) -> None:
-    ran = probe(" ".join(["bread"] * 50))
+    long = " ".join(["bread"] * 50)
+    ran = probe(long)
     assert ran.code == 0
     rows = [line for line in ran.out.splitlines() if "bread" in line][:50]
     assert [row.split()[0] for row in rows] == [str(place) for place in range(1, 51)]  # whole, as it is no terminal

@@ -63,7 +63,7 @@ def evaluate(
             raise MirrormaskError(f"A column is named as role=column, such as query=headline. Got {pair!r}.")
         roles[role] = name
     with Progress(
-        TextColumn("encoding with {task.description}"),
+        TextColumn("encoding with {task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         console=output.err,

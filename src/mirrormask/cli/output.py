@@ -9,7 +9,6 @@ import contextlib
 import errno
 import json
 import math
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -33,12 +32,12 @@ class Output:
     """
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
-        from rich.console import Console
+        from mirrormask.cli.terminal import Terminal
 
         self.as_json = as_json
         self.quiet = quiet or as_json
-        self.out = Console(highlight=False)
-        self.err = Console(stderr=True, highlight=False)
+        self.out = Terminal()
+        self.err = Terminal(stderr=True)
 
     def say(self, text: str) -> None:
         """Say something along the way."""
@@ -52,40 +51,37 @@ class Output:
     def result(self, content: dict[str, Any], show: Callable[[], None]) -> None:
         """Print the result: as JSON, or as `show` does."""
         if self.as_json:
-            sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False, indent=2, default=str) + "\n")
+            _write_json(content, indent=2)
         else:
             show()
 
     def table(self, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
         """Print a table whose columns from `left` on are numbers."""
-        from rich.table import Table
-        from rich.text import Text
+        from mirrormask.cli.tables import draw
 
-        look = {"title_justify": "left", "title_style": "bold", "header_style": "bold"}
-        table = Table(title=title or None, box=None, pad_edge=False, **look)  # type: ignore[arg-type]
-        for place, name in enumerate(header):
-            table.add_column(name, justify="left" if place < left else "right", overflow="fold")
-        for row in rows:
-            table.add_row(*map(Text, row))  # brackets in a name or path are no markup
-        self.out.print(table)
+        draw(self.out, title, header, rows, texts=range(left))
 
 
 def run_safely(app: typer.Typer) -> int:
     """Run the app and return its exit code; an error of the user's is one sentence, never a traceback."""
+    from mirrormask.cli.terminal import prepare_streams
+
     arguments = sys.argv[1:]
+    prepare_streams()
     try:
         with _interrupt_is_ours():
-            app(args=arguments, prog_name="mirrormask")
-        return 0
+            code = app(args=arguments, prog_name="mirrormask", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
     except MirrormaskError as error:
         return _fail(str(error), error.exit_code, arguments)
-    except SystemExit as error:  # how the library ends, with 2 for wrong usage
-        return error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+    except SystemExit as error:  # the libraries' own way to end where the reader of stdout has left
+        return error.code if isinstance(error.code, int) and error.code != 1 else 0
     except (KeyboardInterrupt, _Stopped):
         return _fail("Stopped.", 130, arguments)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    except BrokenPipeError:  # whoever asked has seen enough
+        _leave_if_broken(sys.stdout)
+        return 0
     except OSError as error:
         if error.errno is None:
             raise
@@ -93,6 +89,10 @@ def run_safely(app: typer.Typer) -> int:
         where = f" {error.filename}" if error.filename else ""
         rest = "Free some space and repeat the command." if full else "Check the path and its permissions."
         return _fail(f"The file system refused{where}: {error.strerror}. {rest}", 5 if full else 2, arguments)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # what the parser of options raises, in whatever edition
+            raise
+        return _wrong_usage(error, arguments)
 
 
 class _Stopped(BaseException):
@@ -124,12 +124,48 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _fail(message: str, code: int, arguments: Sequence[str]) -> int:
-    if "--json" in arguments:
-        sys.stdout.write(json.dumps({"error": message, "exit_code": code}, ensure_ascii=False) + "\n")
-    else:
-        from rich.console import Console
-        from rich.text import Text
+def _write_json(content: dict[str, Any], indent: int | None = None) -> None:
+    from mirrormask.cli.terminal import clean_json
 
-        Console(stderr=True, highlight=False).print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+    plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    sys.stdout.write(clean_json(json.dumps(_finite(content), ensure_ascii=plain, indent=indent, default=str)) + "\n")
+    sys.stdout.flush()
+
+
+def _wrong_usage(error: Any, arguments: Sequence[str]) -> int:
+    """Say what is wrong with the options, and where the right ones are listed."""
+    if error.ctx is not None and "--json" not in arguments:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            return MirrormaskError.exit_code
+        hint = f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help."
+        Output().say(hint)
+    return _fail(" ".join(error.format_message().split()), MirrormaskError.exit_code, arguments)
+
+
+def _leave_if_broken(stream: Any) -> None:
+    """Let a stream that cannot be written go nowhere, so that the end of the process does not fail on it again."""
+    from mirrormask.cli.terminal import leave
+
+    try:
+        stream.flush()
+    except OSError:
+        leave(stream)
+
+
+def _fail(message: str, code: int, arguments: Sequence[str]) -> int:
+    from rich.text import Text
+
+    from mirrormask.cli.terminal import Terminal
+
+    try:
+        if "--json" in arguments:
+            _write_json({"error": message, "exit_code": code})
+            return code
+    except OSError:  # stdout is what failed
+        pass
+    _leave_if_broken(sys.stdout)
+    with contextlib.suppress(OSError):
+        Terminal(stderr=True).print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+    _leave_if_broken(sys.stderr)
     return code

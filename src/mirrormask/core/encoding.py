@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mirrormask.core.errors import DataError
+
 _CACHED_WORDS = 1 << 17  # about 25 MB
 _LONGEST_CACHED = 40  # characters
 _WORDS_AT_ONCE = 64
@@ -40,7 +42,11 @@ class Encoder:
         if self._fast is None:
             found = [self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in texts]
         else:
-            found = [each.ids for each in self._fast.encode_batch_fast(texts, add_special_tokens=False)]
+            try:
+                found = [each.ids for each in self._fast.encode_batch_fast(texts, add_special_tokens=False)]
+            except TypeError:
+                _check_whole(texts)
+                raise
         return [np.array(ids, dtype=self.dtype).tobytes() for ids in found]
 
     def _spaced(self, text: str) -> str:
@@ -76,6 +82,14 @@ class Encoder:
             if place >= room or len(word) > _LONGEST_CACHED:
                 del words[word]
         return rows
+
+
+def _check_whole(texts: list[str]) -> None:
+    """Raise a DataError where a text holds half a character, which no tokenizer takes."""
+    for text in texts:
+        half = next((sign for sign in text if "\ud800" <= sign <= "\udfff"), None)
+        if half is not None:
+            raise DataError(f"A text holds {half!r}, which is not UTF-8. Convert it, for example with iconv.")
 
 
 def plain_copy(tokenizer: Any) -> Any | None:
