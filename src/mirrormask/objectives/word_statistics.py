@@ -15,12 +15,15 @@ and the loss asks that each vector z_i of the batch, anchors and positives, rank
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mirrormask.core.batch import Step, Tokens
+from mirrormask.core.batch import Ids, Step, Tokens
 from mirrormask.core.errors import MirrormaskError, above, at_least
 from mirrormask.core.spread import spread_evenly
 from mirrormask.core.transfer import to_device
@@ -47,6 +50,26 @@ def ranking_loss(vectors: Tensor, targets: Tensor, *, temperature: float) -> Ten
         return F.log_softmax((x @ x.T / temperature).masked_fill(own, -1e9), dim=1)
 
     return F.kl_div(ranking(vectors), ranking(targets.to(vectors.dtype)), log_target=True, reduction="batchmean")
+
+
+class _Texts(Sequence[Ids]):
+    """The texts of some rows that have tokens, their ids in one array: a million small ones take several times that."""
+
+    def __init__(self, tokens: Tokenized, rows: list[int]) -> None:
+        lengths: list[int] = []
+        ids: list[Ids] = [np.zeros(0, dtype=np.uint16)]
+        for start in range(0, len(rows), _BLOCK):
+            taken = [each for each in tokens.take(rows[start : start + _BLOCK]) if len(each)]
+            lengths.extend(len(each) for each in taken)
+            ids.append(np.concatenate([ids[0], *taken]))
+        self._ids, self._edges = np.concatenate(ids), np.cumsum([0, *lengths])
+
+    def __len__(self) -> int:
+        return len(self._edges) - 1
+
+    def __getitem__(self, place: Any) -> Any:
+        place = range(len(self))[place]
+        return self._ids[self._edges[place] : self._edges[place + 1]]
 
 
 @objectives.register("word-statistics")
@@ -98,9 +121,7 @@ class WordStatistics(Objective):
 
     def read(self, tokens: Tokenized, device: torch.device | str = "cpu") -> None:
         """Count the words of a text, and find what its sentences have in common."""
-        rows = spread_evenly(len(tokens), self.texts).tolist()
-        taken = (ids for start in range(0, len(rows), _BLOCK) for ids in tokens.take(rows[start : start + _BLOCK]))
-        texts = [ids for ids in taken if len(ids)]
+        texts = _Texts(tokens, spread_evenly(len(tokens), self.texts).tolist())
         if not texts:
             raise MirrormaskError("The objective word-statistics needs text to read, and there is none.")
         vocabulary = len(tokens.starts)
