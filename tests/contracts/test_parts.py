@@ -30,7 +30,7 @@ from mirrormask.views import View, Vocabulary
 
 COUNTS = {
     "method": 4,
-    "objective": 4,
+    "objective": 5,
     "view": 23,
     "negative source": 7,
     "stabilizer": 3,

@@ -57,6 +57,19 @@ def test_an_encoder_keeps_its_head(tiny: Callable[..., Any], lm: MaskedLM, tmp_p
     assert MaskedLM.load(tmp_path / "second").fill("the old [MASK] paints") == lm.fill("the old [MASK] paints")
 
 
+def test_an_output_matrix_of_its_own_is_kept(lm: MaskedLM, tmp_path: Path) -> None:
+    """Not every masked LM ties it to its word embeddings."""
+    lm.model.config.tie_word_embeddings = False
+    model = type(lm.model)(lm.model.config)
+    model.save_pretrained(tmp_path / "untied")
+    lm.tokenizer.save_pretrained(tmp_path / "untied")
+    from mirrormask.models.encoder import build_encoder
+
+    save_encoder(build_encoder(tmp_path / "untied", device="cpu"), tmp_path / "encoder")
+    text = "the old [MASK] paints"
+    assert MaskedLM.load(tmp_path / "encoder").fill(text) == MaskedLM(model.eval(), lm.tokenizer).fill(text)
+
+
 def test_a_model_without_a_head_is_refused(tiny: Callable[..., Any], tmp_path: Path) -> None:
     encoder = tiny()
     encoder[0].model.save_pretrained(tmp_path / "bare")

@@ -5,9 +5,8 @@ import math
 import pytest
 import torch
 
-from mirrormask.objectives.info_nce import info_nce
 from mirrormask.pretraining.masking import IGNORED
-from mirrormask.pretraining.objectives import bag_loss, neighbor_loss, row_vectors, word_weights
+from mirrormask.pretraining.objectives import bag_loss, row_vectors, word_weights
 
 
 def test_bag_loss_is_the_loop() -> None:
@@ -27,29 +26,6 @@ def test_bag_loss_is_the_loop() -> None:
 def test_bag_loss_of_even_scores_is_the_logarithm_of_the_vocabulary() -> None:
     labels = torch.tensor([[0, 3]])
     assert bag_loss(torch.zeros(1, 7), labels, torch.ones(7)).item() == pytest.approx(math.log(7))
-
-
-def test_neighbor_loss_is_the_loop() -> None:
-    torch.manual_seed(1)
-    vectors = torch.randn(6, 5)
-    cosine = torch.nn.functional.cosine_similarity
-    total = 0.0
-    for i in range(6):
-        scores = {j: float(cosine(vectors[i], vectors[j], dim=0)) / 0.1 for j in range(6) if j != i}
-        total -= scores[i ^ 1] - math.log(sum(math.exp(s) for s in scores.values()))
-    assert neighbor_loss(vectors, 0.1).item() == pytest.approx(total / 6, rel=1e-5)
-
-
-def test_neighbor_loss_of_one_pair_is_zero_and_with_orthogonal_rows_has_a_closed_form() -> None:
-    assert neighbor_loss(torch.randn(2, 4), 0.05).item() == pytest.approx(0.0, abs=1e-6)
-    pairs = torch.eye(4).repeat_interleave(2, dim=0)  # partners equal, all others orthogonal
-    assert neighbor_loss(pairs, 1.0).item() == pytest.approx(math.log(math.e + 6) - 1, rel=1e-5)
-
-
-def test_neighbor_loss_scores_more_candidates_than_info_nce() -> None:
-    torch.manual_seed(2)
-    vectors = torch.randn(8, 5)
-    assert neighbor_loss(vectors, 0.5) > info_nce(vectors[::2], vectors[1::2], temperature=0.5)
 
 
 def test_row_vectors_are_means_of_what_counts() -> None:

@@ -88,8 +88,7 @@ def _is_masked_lm(folder: str) -> bool:
 
 
 def _tied(model: Any) -> set[str]:
-    tied = getattr(model, "all_tied_weights_keys", None) or getattr(model, "_tied_weights_keys", None) or {}
-    return set(tied)
+    return set(model.all_tied_weights_keys)
 
 
 def _auto_model() -> Any:

@@ -12,8 +12,9 @@ from torch.nn import functional as F
 
 from mirrormask.core.transfer import to_device
 from mirrormask.models.masked_lm import MaskedLM
+from mirrormask.objectives.mirror_nce import mirror_nce
 from mirrormask.pretraining.masking import IGNORED, Masking
-from mirrormask.pretraining.objectives import bag_loss, neighbor_loss, row_vectors
+from mirrormask.pretraining.objectives import bag_loss, row_vectors
 from mirrormask.pretraining.plan import Plan
 
 
@@ -112,7 +113,8 @@ class Pretraining(nn.Module):
             table = self.lm.model.get_output_embeddings().weight
             loss = loss + self.bag * bag_loss(self.decoder(vectors) @ table.T, labels, self.weights)
         if self.neighbors:
-            loss = loss + self.neighbors * neighbor_loss(vectors, self.temperature)
+            pairs = mirror_nce(vectors[::2].float(), vectors[1::2].float(), temperature=self.temperature)
+            loss = loss + self.neighbors * pairs
         return loss
 
     @torch.no_grad()

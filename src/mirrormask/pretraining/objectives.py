@@ -1,17 +1,16 @@
-"""What a masked LM learns from besides its masks: two losses on the mean of a row's states, from the same forward.
+"""What a masked LM learns from besides its masks: losses on the mean of a row's states, from the same forward.
 
 `bag`: a weak decoder rebuilds from one vector, without positions, the words hidden in its row, so that the vector has
 to carry them. Rare words count more, w = min(1, sqrt(t / f)), as in word2vec's subsampling.
 Papers: Pagliardini et al. 2018, "Unsupervised learning of sentence embeddings using compositional n-gram features"
 (predicting a missing word from the average of the rest); Xiao et al. 2022, "RetroMAE" (a weak decoder).
 
-`neighbors`: rows that follow each other in the text find each other among all rows of the batch.
+`neighbors`: rows that follow each other in the text find each other among all rows of the batch (`mirror_nce`).
 Paper: Giorgi et al. 2021, "DeCLUTR" (spans of one document as positives beside the masked LM's loss).
 """
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -39,20 +38,6 @@ def bag_loss(scores: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
     found = F.log_softmax(scores.float(), dim=-1).gather(1, words)  # (n, k)
     weight = weights[words] * there
     return -(weight * found).sum() / weight.sum().clamp(min=1e-6)
-
-
-def neighbor_loss(vectors: Tensor, temperature: float) -> Tensor:
-    """Return InfoNCE in both directions over 2b - 1 candidates: rows 2i and 2i + 1 belong together.
-
-    Args:
-        vectors: of the rows (2b, d).
-        temperature: divides the cosines.
-    """
-    unit = F.normalize(vectors.float(), dim=-1)
-    scores = unit @ unit.T / temperature  # (2b, 2b)
-    scores = scores.masked_fill(torch.eye(len(scores), dtype=torch.bool, device=scores.device), float("-inf"))
-    partner = torch.arange(len(scores), device=scores.device) ^ 1
-    return F.cross_entropy(scores, partner)
 
 
 def word_weights(counts: Tensor, threshold: float = 1e-4) -> Tensor:
