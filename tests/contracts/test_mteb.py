@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mirrormask.core.similarity import paired_cosine
-from mirrormask.data.tasks.sts_tasks import StsTask
+from mirrormask.data.tasks.scored_pairs import ScoredPairs
 from mirrormask.evaluation.statistics.correlation import spearman
 from mirrormask.evaluation.sts import sts_spearman
 from mirrormask.models.bulk import encode_texts
@@ -21,15 +21,15 @@ mteb = pytest.importorskip("mteb")
 
 
 @pytest.fixture
-def pairs(sentences: list[str]) -> StsTask:
+def pairs(sentences: list[str]) -> ScoredPairs:
     """Sentences against their neighbors, scored by the words they share."""
     left, right = zip(*itertools.pairwise(sentences[:80]), strict=True)
     shared = [len(set(a.split()) & set(b.split())) for a, b in zip(left, right, strict=True)]
-    return StsTask("shared words", "", left, right, np.array(shared, dtype=float), single=True, source="the test")
+    return ScoredPairs("shared words", "", left, right, np.array(shared, dtype=float), single=True, source="the test")
 
 
 @pytest.fixture
-def task(pairs: StsTask, monkeypatch: pytest.MonkeyPatch) -> Any:
+def task(pairs: ScoredPairs, monkeypatch: pytest.MonkeyPatch) -> Any:
     """STSBenchmark as mteb has it, with rows written for this test in place of a download."""
     from datasets import Dataset, DatasetDict
 
@@ -47,7 +47,7 @@ def task(pairs: StsTask, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.filterwarnings("ignore")  # mteb's own
 @pytest.mark.parametrize("pooling", ["mean", "first-last", "mask-prompt"])
 def test_mteb_gives_our_score(
-    tiny: Callable[..., Any], task: Any, pairs: StsTask, tmp_path: Path, pooling: str
+    tiny: Callable[..., Any], task: Any, pairs: ScoredPairs, tmp_path: Path, pooling: str
 ) -> None:
     save_encoder(tiny(pooling=pooling), tmp_path / "model")
     encoder = load(tmp_path / "model", device="cpu")

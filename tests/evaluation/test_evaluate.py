@@ -56,7 +56,8 @@ def test_one_model_by_default_on_the_suite(sts_root: Write, pairs: Pairs, words:
     assert found.own is None
     assert found.sts is not None and len(found.sts.skipped) == 6
     assert found.verdict()[0].startswith("words scores ")
-    assert "average over 1 of 7 tasks (STS-B)" in found.verdict()[0]
+    assert found.verdict()[0].endswith(" in Spearman (all) on STS-B."), "one task is no average"
+    assert "Not measured, because their data was not found: STS12" in found.verdict()[1]
     assert found.geometry is not None and found.geometry.on == "STS-B (test)"
     page = found.html()
     assert page.count("<figure>") == 4  # bars, plane, density, spectrum

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from mirrormask.data.tasks.sts_tasks import StsTask
+from mirrormask.data.tasks.scored_pairs import ScoredPairs
+from mirrormask.data.tasks.sts_tasks import SCALE
 from mirrormask.evaluation.geometry import measure_geometry, measure_shape, pairs_for_shape
 from mirrormask.evaluation.own.labelled import LabelledTexts
 from mirrormask.evaluation.own.queries import QueryDocuments
@@ -15,8 +16,10 @@ TEXTS = [f"text {number}" for number in range(24)]
 VECTORS = np.random.default_rng(0).normal(size=(24, 5)).astype(np.float32)
 
 
-def sts(name: str, split: str = "test") -> StsTask:
-    return StsTask(name, split, tuple(TEXTS[:12]), tuple(TEXTS[12:]), np.arange(12) / 2.4, source=f"{name}.jsonl")
+def sts(name: str, split: str = "test") -> ScoredPairs:
+    return ScoredPairs(
+        name, split, tuple(TEXTS[:12]), tuple(TEXTS[12:]), np.arange(12) / 2.4, source=f"{name}.jsonl", scale=SCALE
+    )
 
 
 def test_sts_b_is_measured_where_it_is_there() -> None:

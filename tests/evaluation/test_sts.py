@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from sentence_transformers.util import pairwise_cos_sim
 
-from mirrormask.data.tasks.sts_tasks import StsTask, load_sts
+from mirrormask.data.tasks.scored_pairs import ScoredPairs
+from mirrormask.data.tasks.sts_tasks import load_sts
 from mirrormask.data.text.sources import DatasetMissing, dataset_roots
 from mirrormask.evaluation.sts import evaluate_sts, score_tasks, sentences, sts_spearman
 from mirrormask.evaluation.vectors import TextVectors
@@ -92,6 +93,36 @@ def test_two_models_are_compared_on_the_same_pairs(
     assert "no evidence that model 2 and model 1 differ" in again.average.verdicts("spearman_all_percent")[0]
 
 
+def test_pairs_that_two_tasks_share_are_drawn_together(sts_root: Write, pairs: Pairs, words: Encoder) -> None:
+    shared, other = pairs(200, seed=0), pairs(200, seed=5)
+    sts_root("sts12", shared)
+    sts_root("sts13", shared)
+    sts_root("sts14", other)
+    whole = evaluate_sts([words], ["sts12", "sts13"], resamples=400)
+    for both in (whole.average, whole.tasks["sts12"].comparison):
+        np.testing.assert_array_equal(
+            both.resamples["spearman_all_percent"], whole.tasks["sts13"].comparison.resamples["spearman_all_percent"]
+        )
+    assert whole.average.units < 400
+
+    def width(tasks: list[str]) -> float:
+        found = evaluate_sts([words], tasks, resamples=400).average.score("spearman_all_percent", 0)
+        return found.high - found.low
+
+    assert width(["sts12", "sts13"]) == pytest.approx(width(["sts12"]), rel=0.15), "the same pairs twice tell no more"
+    assert width(["sts12", "sts14"]) < 0.85 * width(["sts12", "sts13"]), "other pairs do"
+
+
+def test_subsets_keep_their_size_in_every_resample() -> None:
+    from mirrormask.evaluation.sts import _strata
+
+    texts = tuple(f"text {number}" for number in range(9))
+    one = ScoredPairs("a", "", texts[:6], texts[3:], np.arange(6.0), ("x", "x", "y", "y", "y", "y"))
+    two = ScoredPairs("b", "", texts[:2], texts[3:5], np.arange(2.0))
+    groups = _strata([one, two], {"a": np.arange(6), "b": np.arange(5, 7)}, 7)
+    assert sorted(group.tolist() for group in groups) == [[0, 1], [2, 3, 4, 5], [6]], "a shared pair is in its first"
+
+
 def test_an_encoder_that_says_the_same_of_everything_scores_zero(sts_root: Write, pairs: Pairs) -> None:
     sts_root("stsb", pairs(30, seed=0))
     report = evaluate_sts([lambda texts: np.ones((len(texts), 4))], ["stsb"], resamples=5)
@@ -132,7 +163,7 @@ def test_a_real_encoder_scores_as_with_plain_encode() -> None:
         pytest.skip("MIRRORMASK_DATA and MIRRORMASK_MODELS are not set")
     whole = load_sts("stsb-dev")
     left, right, gold = whole.sentence1[:150], whole.sentence2[:150], whole.scores[:150]
-    task = StsTask("stsb-dev", "validation", left, right, gold, single=True)
+    task = ScoredPairs("stsb-dev", "validation", left, right, gold, single=True)
     encoder = load("mini", device="cpu")
     vectors = TextVectors.encode(encoder, sentences([task]))
     report = score_tasks([task], {}, ["mini"], [vectors], resamples=10)

@@ -12,7 +12,7 @@ from mirrormask.core.errors import MirrormaskError
 from mirrormask.data.tasks.sts_tasks import load_sts
 from mirrormask.evaluation.sts import sts_spearman
 from mirrormask.runs.recipe import build_recipe
-from mirrormask.study.scoring import pair_numbers, read_pairs, read_scores, same_run, score_encoder
+from mirrormask.study.scoring import read_pairs, read_scores, same_run, score_encoder
 
 
 def test_scores_and_pairs_of_an_encoder(tiny: Callable[..., Any], sts_data: Path, tmp_path: Path) -> None:
@@ -32,13 +32,6 @@ def test_scores_and_pairs_of_an_encoder(tiny: Callable[..., Any], sts_data: Path
     assert len(set(pairs["stsb.pair"].tolist())) == record["tasks"]["stsb"]["pairs"] == 39
     text = (out / "scores.json").read_text() + (out / "pairs.safetensors").read_bytes().decode("latin-1")
     assert load_sts("stsb").sentence1[0] not in text, "no text is kept"
-
-
-def test_the_number_of_a_pair() -> None:
-    one = pair_numbers(["A man sat.", "x"], ["He ate!", "y"])
-    assert one[0] == pair_numbers(["he ate"], ["a man sat ."])[0]
-    assert one[0] != one[1]
-    assert (one >= 0).all()
 
 
 def test_what_is_measured_does_not_make_another_run() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from mirrormask import __version__
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.tasks.sts_tasks import STS_SUITE, StsTask
+from mirrormask.data.tasks.scored_pairs import ScoredPairs
+from mirrormask.data.tasks.sts_tasks import STS_SUITE
 from mirrormask.data.text.sources import DatasetMissing
 from mirrormask.evaluation.geometry import GeometryReport, measure_shape, pairs_for_shape
 from mirrormask.evaluation.model_names import model_names
@@ -132,7 +133,7 @@ def evaluate(
 
 
 def _encoded(
-    model: Any, name: str, tasks: Sequence[StsTask], own: OwnTask | None, progress: Progress | None
+    model: Any, name: str, tasks: Sequence[ScoredPairs], own: OwnTask | None, progress: Progress | None
 ) -> TextVectors:
     """Load one model, encode everything, and let it go before the next is loaded."""
     roles: dict[str, Iterable[str]] = dict(own.roles()) if own else {}

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from mirrormask.core.errors import DataError
 from mirrormask.core.seeding import generator
 from mirrormask.core.similarity import unit_rows
-from mirrormask.data.tasks.sts_tasks import STS_TASKS, StsTask
-from mirrormask.evaluation.own.scored_pairs import ScoredPairs
+from mirrormask.data.tasks.scored_pairs import ScoredPairs
+from mirrormask.data.tasks.sts_tasks import STS_TASKS
+from mirrormask.evaluation.own.pairs_task import PairsTask, similarities
 from mirrormask.evaluation.own.task import OwnTask
 from mirrormask.evaluation.vectors import TextVectors
 
@@ -232,17 +233,17 @@ def measure_shape(
     for one in vectors:
         different = [one.of(list(dict.fromkeys(texts)), role) for role, texts in task.roles().items()]
         measured.append(measure_geometry(np.concatenate(different), task.positives(one), seed=seed))
-    if not isinstance(task, ScoredPairs):
+    if not isinstance(task, PairsTask):
         rule = "every query with each of its documents" if task.kind == "retrieval" else ""
         return GeometryReport(tuple(models), on, rule, tuple(measured))
-    rule = f"pairs with a score above {task.positive_above:g}"
-    similarities = np.stack([task.similarities(one) for one in vectors])
-    return GeometryReport(tuple(models), on, rule, tuple(measured), similarities, task.scores, task.scale)
+    pairs = task.pairs
+    rule = f"pairs with a score above {pairs.positive_above:g}"
+    cosines = np.stack([similarities(pairs, one) for one in vectors])
+    return GeometryReport(tuple(models), on, rule, tuple(measured), cosines, pairs.scores, pairs.limits)
 
 
-def pairs_for_shape(tasks: Sequence[StsTask]) -> tuple[ScoredPairs, str]:
+def pairs_for_shape(tasks: Sequence[ScoredPairs]) -> tuple[PairsTask, str]:
     """Return the STS task that geometry is measured on, and its name: STS-B where it is there, else the first."""
     by_name = {task.name: task for task in tasks}
     task = next((by_name[name] for name in _PREFERRED if name in by_name), tasks[0])
-    pairs = ScoredPairs(task.source, task.sentence1, task.sentence2, task.scores, scale=(0.0, 5.0))
-    return pairs, f"{STS_TASKS[task.name].title} ({task.split})"
+    return PairsTask(task), f"{STS_TASKS[task.name].title} ({task.split})"

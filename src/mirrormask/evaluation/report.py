@@ -10,7 +10,7 @@ from mirrormask.evaluation.geometry import GeometryReport
 from mirrormask.evaluation.own.report import OwnReport
 from mirrormask.evaluation.statistics.comparison import METRICS
 from mirrormask.evaluation.sts import StsReport
-from mirrormask.evaluation.summary import HEADLINE, geometry_table, own_table, sts_tables
+from mirrormask.evaluation.summary import HEADLINE, geometry_table, own_table, query_tables, sts_tables
 from mirrormask.reporting.drawing import svg
 from mirrormask.reporting.page import Picture, Section, render
 
@@ -58,14 +58,14 @@ def own_section(report: OwnReport) -> Section:
     drawn = bars(found.models, scores, title=f"Scores on {report.name}", emphasized=[METRICS[report.task.primary]])
     text = (_MEANING[report.task.kind], *((_STARS,) if len(found.models) > 1 else ()))
     picture = Picture(svg(drawn), f"Bars of every score on {report.name}, with confidence intervals")
-    return Section(f"Your data: {report.name}", text, (own_table(report),), (picture,))
+    return Section(f"Your data: {report.name}", text, (own_table(report), *query_tables(report)), (picture,))
 
 
 def sts_sections(report: StsReport) -> list[Section]:
     """Return the STS benchmarks: the headline table with bars, then every aggregation."""
-    named = {**{one.title: one.comparison for one in report.tasks.values()}, "average": report.average}
     scores = {
-        title: [found.score(HEADLINE, model) for model in range(len(report.models))] for title, found in named.items()
+        title: [found.score(HEADLINE, model) for model in range(len(report.models))]
+        for title, found in report.named.items()
     }
     text = (
         "Spearman's correlation says how well the cosines of sentence pairs follow the order people gave them; 100 "
@@ -122,7 +122,8 @@ def _method(models: Sequence[str], resamples: int) -> Section:
     ]
     if len(models) > 1:
         text.append(
-            "Differences are taken on the same resamples for both models, and p is two-sided. With many tasks some "
-            "difference will look real by chance: judge by the average."
+            "Differences are taken on the same resamples for both models, and p is two-sided and corrected by Holm for "
+            "the number of pairs of models. With many tasks some difference will look real by chance: judge by the "
+            "average. A pair of sentences that stands in several tasks is drawn for all of them at once."
         )
     return Section("How the numbers were made", tuple(text))

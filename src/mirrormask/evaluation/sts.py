@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.seeding import derive
-from mirrormask.core.similarity import paired_cosine
-from mirrormask.data.tasks.sts_tasks import STS_SUITE, STS_TASKS, StsTask, load_sts
+from mirrormask.data.tasks.scored_pairs import ScoredPairs
+from mirrormask.data.tasks.sts_tasks import STS_SUITE, STS_TASKS, load_sts
 from mirrormask.data.text.sources import DatasetMissing
+from mirrormask.evaluation.own.pairs_task import similarities
 from mirrormask.evaluation.statistics.bootstrap import RESAMPLES
 from mirrormask.evaluation.statistics.comparison import METRICS, Comparison, averaged, compare, with_means
 from mirrormask.evaluation.statistics.correlation import spearman, subset_rows
-from mirrormask.evaluation.statistics.resamples import Statistic, on_rows, pearson_of, spearman_of
+from mirrormask.evaluation.statistics.resamples import Rows, Statistic, on_rows, pearson_of, spearman_of
+from mirrormask.evaluation.statistics.seed_bootstrap import unique_pairs
 from mirrormask.evaluation.vectors import Progress, TextVectors
 
 Correlate = Callable[[NDArray[np.floating], NDArray[np.floating]], Statistic]
@@ -40,7 +42,7 @@ class TaskScores:
         subsets: the correlations inside each subset, as fractions (models,).
     """
 
-    task: StsTask
+    task: ScoredPairs
     similarities: NDArray[np.float64] = field(repr=False)
     comparison: Comparison
     subsets: Mapping[str, Mapping[str, NDArray[np.float64]]] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class StsReport:
     Args:
         models: names of the models.
         tasks: the scored tasks by name, in the order asked.
-        average: the mean over exactly these tasks.
+        average: the mean over exactly these tasks; its units are their different pairs.
         skipped: for every task asked that is not scored, why.
     """
 
@@ -69,11 +71,19 @@ class StsReport:
 
     @property
     def average_title(self) -> str:
-        """Return what the average is over, so that it is never taken for another one."""
+        """Return what the average is over, so that it is never taken for another one; a single task is no average."""
         titles = ", ".join(one.title for one in self.tasks.values())
+        if len(self.tasks) == 1:
+            return titles
         if self.skipped:
             return f"average over {len(self.tasks)} of {len(self.tasks) + len(self.skipped)} tasks ({titles})"
         return f"average over {titles}"
+
+    @property
+    def named(self) -> dict[str, Comparison]:
+        """Return what is shown under which name: every task, and the average of several."""
+        tasks = {one.title: one.comparison for one in self.tasks.values()}
+        return {**tasks, "average": self.average} if len(tasks) > 1 else tasks
 
     @property
     def skipped_titles(self) -> list[str]:
@@ -104,14 +114,14 @@ class StsReport:
         return {"tasks": tasks, "average": average, "skipped": dict(self.skipped)}
 
 
-def load_tasks(names: Sequence[str]) -> tuple[list[StsTask], dict[str, str]]:
+def load_tasks(names: Sequence[str]) -> tuple[list[ScoredPairs], dict[str, str]]:
     """Return the tasks whose data is there, and for every other one why it is not.
 
     Raises:
         MirrormaskError: a name is no STS task.
         DataError: a file is there but cannot be read as a task.
     """
-    found: list[StsTask] = []
+    found: list[ScoredPairs] = []
     skipped: dict[str, str] = {}
     for name in dict.fromkeys(names):
         try:
@@ -121,13 +131,13 @@ def load_tasks(names: Sequence[str]) -> tuple[list[StsTask], dict[str, str]]:
     return found, skipped
 
 
-def sentences(tasks: Sequence[StsTask]) -> Iterator[str]:
+def sentences(tasks: Sequence[ScoredPairs]) -> Iterator[str]:
     """Return every sentence of the tasks, repeats included."""
     return itertools.chain.from_iterable(side for task in tasks for side in (task.sentence1, task.sentence2))
 
 
 def score_tasks(
-    tasks: Sequence[StsTask],
+    tasks: Sequence[ScoredPairs],
     skipped: Mapping[str, str],
     models: Sequence[str],
     vectors: Sequence[TextVectors],
@@ -135,12 +145,21 @@ def score_tasks(
     resamples: int = RESAMPLES,
     seed: int = 42,
 ) -> StsReport:
-    """Score models on tasks whose sentences they have already encoded."""
+    """Score models on tasks whose sentences they have already encoded.
+
+    All tasks are resampled together, and a pair that stands in several of them is drawn for all of them at once.
+    """
     if not tasks:
         raise MirrormaskError("An STS evaluation needs at least one task. Got none.")
-    scored = {task.name: _score(task, models, vectors, resamples, derive(seed, task.name)) for task in tasks}
-    average = averaged([one.comparison for one in scored.values()])
-    return StsReport(tuple(models), scored, average, dict(skipped))
+    places, units = unique_pairs({task.name: task.numbers for task in tasks})
+    cosines = {task.name: np.stack([similarities(task, one) for one in vectors]) for task in tasks}  # (models, n) each
+    metrics: dict[str, list[Statistic]] = {}
+    for task in tasks:
+        metrics |= _metrics(task, cosines[task.name], places[task.name])
+    strata = _strata(tasks, places, units)
+    measured = compare(models, metrics, units, resamples=resamples, seed=derive(seed, "sts"), strata=strata)
+    scored = {task.name: _scores(task, cosines[task.name], measured) for task in tasks}
+    return StsReport(tuple(models), scored, averaged([one.comparison for one in scored.values()], units), dict(skipped))
 
 
 def evaluate_sts(
@@ -176,41 +195,55 @@ def evaluate_sts(
     return score_tasks(found, skipped, called, vectors, resamples=resamples, seed=seed)
 
 
-def sts_spearman(encoder: Any, task: StsTask | str = "stsb-dev") -> float:
+def sts_spearman(encoder: Any, task: ScoredPairs | str = "stsb-dev") -> float:
     """Return an encoder's Spearman correlation on one task in percent ('all'), for choosing a checkpoint."""
     loaded = load_sts(task) if isinstance(task, str) else task
     vectors = TextVectors.encode(encoder, sentences([loaded]))
-    return 100 * spearman(_similarities(loaded, vectors), loaded.scores)
+    return 100 * spearman(similarities(loaded, vectors), loaded.scores)
 
 
-def _similarities(task: StsTask, vectors: TextVectors) -> NDArray[np.float64]:
-    return paired_cosine(vectors.of(task.sentence1), vectors.of(task.sentence2))
+def _subsets(task: ScoredPairs) -> dict[str, NDArray[np.int64]]:
+    return subset_rows(task.subsets) if task.subsets else {}
 
 
-def _score(
-    task: StsTask, models: Sequence[str], vectors: Sequence[TextVectors], resamples: int, seed: int
-) -> TaskScores:
-    similarities = np.stack([_similarities(task, one) for one in vectors])  # (models, n)
-    gold = task.scores
-    groups = subset_rows(task.subsets) if task.subsets else {}
-    metrics: dict[str, list[Statistic]] = {}
+def _strata(
+    tasks: Sequence[ScoredPairs], places: Mapping[str, NDArray[np.int64]], units: int
+) -> list[NDArray[np.int64]]:
+    """Return groups of pairs that keep their size in every resample: the subsets, each pair in its first one."""
+    group = np.zeros(units, dtype=np.int64)
+    number = 0
+    for task in reversed(tasks):
+        for rows in _subsets(task).values() or [np.arange(len(task))]:
+            group[places[task.name][rows]] = number
+            number += 1
+    return [np.flatnonzero(group == each) for each in np.unique(group)]
+
+
+def _metrics(task: ScoredPairs, cosines: NDArray[np.float64], places: NDArray[np.int64]) -> dict[str, list[Statistic]]:
+    """Return the correlations of a task and of its subsets, as functions of how often each different pair is drawn."""
+    found: dict[str, list[Statistic]] = {}
+    for part, rows in {"all": np.arange(len(task)), **{f"of {k}": v for k, v in _subsets(task).items()}}.items():
+        drawn = Rows(places[rows])
+        for name, correlate in _CORRELATIONS.items():
+            found[f"{task.name} {name} {part}"] = [
+                on_rows(drawn, correlate(row[rows], task.scores[rows])) for row in cosines
+            ]
+    return found
+
+
+def _scores(task: ScoredPairs, cosines: NDArray[np.float64], measured: Comparison) -> TaskScores:
+    """Return what was measured of one task, its subsets added up in every way there is."""
+    sizes = {name: float(len(rows)) for name, rows in _subsets(task).items()}
     means: dict[str, dict[str, float]] = {}
-    for name, correlate in _CORRELATIONS.items():
-        whole = f"{name}_all_percent"
-        metrics[whole] = [correlate(row, gold) for row in similarities]
-        parts = {f"{name} of {subset}": float(len(rows)) for subset, rows in groups.items()}
-        for part, rows in zip(parts, groups.values(), strict=True):
-            metrics[part] = [on_rows(rows, correlate(row[rows], gold[rows])) for row in similarities]
-        if parts:
-            means[f"{name}_mean_percent"] = dict.fromkeys(parts, 1.0)
-            means[f"{name}_wmean_percent"] = parts
-        elif task.single:  # one set is its own mean; where the subsets are unknown, there is none
-            means |= {f"{name}_{how}_percent": {whole: 1.0} for how in ("mean", "wmean")}
-    strata = list(groups.values()) or None
-    measured = compare(models, metrics, len(task), resamples=resamples, seed=seed, strata=strata)
-    whole_task = with_means(measured, means, keep=[f"{name}_all_percent" for name in _CORRELATIONS])
+    for name in _CORRELATIONS:
+        whole = {f"{task.name} {name} all": 1.0}
+        parts = {f"{task.name} {name} of {subset}": size for subset, size in sizes.items()}
+        means[f"{name}_all_percent"] = whole
+        if parts or task.single:  # one set is its own mean; where the subsets are unknown, there is none
+            means[f"{name}_mean_percent"] = dict.fromkeys(parts, 1.0) or whole
+            means[f"{name}_wmean_percent"] = parts or whole
     per_subset = {
-        subset: {f"{name}_percent": measured.values[f"{name} of {subset}"] for name in _CORRELATIONS}
-        for subset in groups
+        subset: {f"{name}_percent": measured.values[f"{task.name} {name} of {subset}"] for name in _CORRELATIONS}
+        for subset in sizes
     }
-    return TaskScores(task, similarities, whole_task.ordered(METRICS), per_subset)
+    return TaskScores(task, cosines, with_means(measured, means, len(task)).ordered(METRICS), per_subset)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mirrormask.evaluation.geometry import GeometryReport
+from mirrormask.evaluation.own.queries import QueryDocuments
 from mirrormask.evaluation.own.report import OwnReport
 from mirrormask.evaluation.statistics.bootstrap import Difference, Estimate
 from mirrormask.evaluation.statistics.comparison import METRICS, Comparison
 from mirrormask.evaluation.sts import StsReport
+from mirrormask.reporting.drawing import short
 from mirrormask.reporting.tables import Table, minus
 
 MISSING = "–"
+CHANGED = 10
+"""Queries shown that a model finds better than another, and as many that it finds worse."""
+
 HEADLINE = "spearman_all_percent"
 """The score that papers compare."""
 
@@ -32,6 +39,46 @@ def own_table(report: OwnReport) -> Table:
         emphasized=(found.metrics.index(report.task.primary),),
         note=_sentence([*report.task.notes, *_against(found.models)]),
     )
+
+
+def query_tables(report: OwnReport) -> list[Table]:
+    """Return for every later model the queries it finds better and worse than the first, the largest changes first.
+
+    A change counts by how many times nearer the right document has come: from 40 to 1 is more than from 900 to 700.
+    """
+    if report.places is None or not isinstance(report.task, QueryDocuments):
+        return []
+    task, first = report.task, report.places[0]
+    document = dict(zip(*task.relevant[::-1].T.tolist(), strict=True))  # the first one of each query
+    found = []
+    for name, places in zip(report.models[1:], report.places[1:], strict=True):
+        gain = np.log(first) - np.log(places)
+        order = np.argsort(-gain, kind="stable")
+        won, lost = order[gain[order] > 0], order[::-1][gain[order[::-1]] < 0]
+        rows = tuple(
+            (
+                _cut(task.queries[row]),
+                _cut(task.documents[document[row]]),
+                f"{first[row]:,}",
+                f"{places[row]:,}",
+                "won" if gain[row] > 0 else "lost",
+            )
+            for row in [*won[:CHANGED].tolist(), *lost[:CHANGED].tolist()]
+        )
+        counts = f"{len(won):,} queries won, {len(lost):,} lost, {task.units - len(won) - len(lost):,} unchanged"
+        table = Table(
+            title=f"{name} against {report.models[0]}: {counts}",
+            columns=("query", "right document", report.models[0], name, ""),
+            rows=rows,
+            note="The place of the first right document, 1 being the top; the largest changes, won and lost.",
+            texts=(1, 4),
+        )
+        found.append(table)
+    return found
+
+
+def _cut(text: str) -> str:
+    return short(" ".join(text.split()), 70)
 
 
 def geometry_table(report: GeometryReport) -> Table:
@@ -63,23 +110,26 @@ def interval(found: Estimate) -> str:
 
 def _headline(report: StsReport) -> Table:
     rows = [(one.title, f"{len(one.task):,}", *_cells(one.comparison, HEADLINE)) for one in report.tasks.values()]
-    average = ("average", f"{report.average.units:,}", *_cells(report.average, HEADLINE))
-    notes = [f"The average is over {', '.join(one.title for one in report.tasks.values())}", *_against(report.models)]
+    several = len(rows) > 1  # one task is its own average
+    average = [("average", f"{report.average.units:,}", *_cells(report.average, HEADLINE))] if several else []
+    titles = ", ".join(one.title for one in report.tasks.values())
+    over = f"The average is over {titles}, and its pairs are different ones"
+    notes = [*([over] if several else []), *_against(report.models)]
     if report.skipped:
         notes.append(f"skipped, because their data was not found: {', '.join(report.skipped_titles)}")
     notes += [f"{one.title}: {one.task.note}" for one in report.tasks.values() if one.task.note]
     return Table(
         title="STS: Spearman correlation, all subsets together, percent (95 % confidence interval)",
         columns=("task", "pairs", *_columns(report.models)),
-        rows=(*rows, average),
-        emphasized=(len(rows),),
+        rows=(*rows, *average),
+        emphasized=(len(rows),) if several else (),
         note=_sentence(notes),
     )
 
 
 def _aggregations(report: StsReport, model: int) -> Table:
     metrics = [metric for metric in METRICS if metric.split("_")[1] in ("all", "mean", "wmean")]
-    named = {**{one.title: one.comparison for one in report.tasks.values()}, "average": report.average}
+    named = report.named
     rows = tuple(
         (
             title,
@@ -91,7 +141,7 @@ def _aggregations(report: StsReport, model: int) -> Table:
         title=f"{report.models[model]}: correlations, percent",
         columns=("task", *(METRICS[metric] for metric in metrics)),
         rows=rows,
-        emphasized=(len(rows) - 1,),
+        emphasized=(len(rows) - 1,) if len(rows) > 1 else (),
     )
 
 
@@ -117,7 +167,9 @@ def _change(found: Difference) -> str:
 
 
 def _against(models: Sequence[str]) -> list[str]:
-    return [f"differences are to {models[0]}"] if len(models) > 2 else []
+    if len(models) < 3:
+        return []
+    return [f"differences are to {models[0]}", "an asterisk is corrected for the number of pairs of models"]
 
 
 def _sentence(notes: Sequence[str]) -> str:
@@ -126,15 +178,16 @@ def _sentence(notes: Sequence[str]) -> str:
 
 
 def verdicts(models: Sequence[str], sts: StsReport | None, own: OwnReport | None) -> list[str]:
-    """Return what each model scored, or for several how the later ones differ from the first."""
+    """Return what a model scored, or of several how every two differ and which is the best."""
     found: list[str] = []
     if own is not None:
         found += own.verdicts() if len(models) > 1 else [_score(own.comparison, own.task.primary, f"on {own.name}")]
     if sts is not None:
+        on = sts.average_title if len(sts.tasks) == 1 else f"STS, {sts.average_title}"
         if len(models) > 1:
-            found += sts.average.verdicts(HEADLINE, f"STS, {sts.average_title}")
+            found += sts.average.verdicts(HEADLINE, on)
         else:
-            found.append(_score(sts.average, HEADLINE, f"on STS, {sts.average_title}"))
+            found.append(_score(sts.average, HEADLINE, f"on {on}"))
         if sts.skipped:
             found.append(f"Not measured, because their data was not found: {', '.join(sts.skipped_titles)}.")
     return found

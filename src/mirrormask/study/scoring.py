@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,8 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.storage import atomic_file, read_json, write_json
-from mirrormask.data.tasks.sts_tasks import STS_SUITE, STS_TASKS, StsTask
+from mirrormask.data.tasks.scored_pairs import ScoredPairs
+from mirrormask.data.tasks.sts_tasks import STS_SUITE, STS_TASKS
 from mirrormask.data.text.sources import DatasetMissing
 from mirrormask.runs.recipe import Recipe
 from mirrormask.runs.versions import versions
@@ -28,20 +28,6 @@ SCORES, PAIRS, SCHEMA = "scores.json", "pairs.safetensors", "mirrormask.scores/1
 
 TASKS = (*STS_SUITE, "stsb-dev")
 """What is measured where a recipe names nothing; tasks whose data is missing are skipped and named."""
-
-
-def pair_numbers(first: Sequence[str], second: Sequence[str]) -> NDArray[np.int64]:
-    """Return a number for each pair of sentences, the same whatever their case, punctuation and order.
-
-    Example:
-        >>> pair_numbers(["A cat.", "It ran"], ["a dog", "It sat"])[0] == pair_numbers(["a dog ."], ["a cat"])[0]
-        np.True_
-    """
-    found = np.empty(len(first), dtype=np.int64)
-    for row, pair in enumerate(zip(first, second, strict=True)):
-        text = "\0".join(sorted(re.sub(r"[\W_]+", "", side.lower()) for side in pair))
-        found[row] = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
-    return found
 
 
 def score_encoder(encoder: Any, tasks: Sequence[str], folder: Path, facts: dict[str, Any]) -> dict[str, Any]:
@@ -55,8 +41,8 @@ def score_encoder(encoder: Any, tasks: Sequence[str], folder: Path, facts: dict[
     """
     from safetensors.numpy import save
 
-    from mirrormask.core.similarity import paired_cosine
     from mirrormask.evaluation.geometry import measure_shape, pairs_for_shape
+    from mirrormask.evaluation.own.pairs_task import similarities
     from mirrormask.evaluation.statistics.correlation import spearman
     from mirrormask.evaluation.sts import load_tasks, sentences
     from mirrormask.evaluation.vectors import TextVectors
@@ -69,10 +55,10 @@ def score_encoder(encoder: Any, tasks: Sequence[str], folder: Path, facts: dict[
     arrays: dict[str, NDArray[Any]] = {}
     scored = {}
     for task in found:
-        cosines = paired_cosine(vectors.of(task.sentence1), vectors.of(task.sentence2)).astype(np.float32)
+        cosines = similarities(task, vectors).astype(np.float32)
         arrays[f"{task.name}.cosine"] = cosines
         arrays[f"{task.name}.gold"] = task.scores.astype(np.float32)
-        arrays[f"{task.name}.pair"] = pair_numbers(task.sentence1, task.sentence2)
+        arrays[f"{task.name}.pair"] = task.numbers
         scored[task.name] = {
             "title": STS_TASKS[task.name].title,
             "pairs": len(task),
@@ -138,6 +124,6 @@ def same_run(recipe: Recipe, record: dict[str, Any]) -> bool:
     return comparable(recipe.record()) == comparable(record)
 
 
-def _fingerprint(task: StsTask) -> str:
+def _fingerprint(task: ScoredPairs) -> str:
     rows = zip(task.sentence1, task.sentence2, task.scores.tolist(), strict=True)
     return hashlib.blake2b(repr(list(rows)).encode(), digest_size=8).hexdigest()

@@ -8,9 +8,9 @@ import pytest
 
 from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.evaluation.own.labelled import LabelledTexts
+from mirrormask.evaluation.own.pairs_task import PairsTask
 from mirrormask.evaluation.own.queries import QueryDocuments
 from mirrormask.evaluation.own.reading import KINDS, find_columns, read_own
-from mirrormask.evaluation.own.scored_pairs import ScoredPairs
 
 
 def jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -97,7 +97,7 @@ def test_an_unknown_kind_gets_a_suggestion() -> None:
 def test_each_kind_is_read(tmp_path: Path) -> None:
     texts = [f"text number {row}" for row in range(12)]
     pairs = [{"sentence1": text, "sentence2": text + "!", "score": row} for row, text in enumerate(texts)]
-    assert isinstance(read_own(jsonl(tmp_path / "p.jsonl", pairs)), ScoredPairs)
+    assert isinstance(read_own(jsonl(tmp_path / "p.jsonl", pairs)), PairsTask)
     asked = [{"query": text, "document": text + "!", "other": 1} for text in texts]
     assert isinstance(read_own(jsonl(tmp_path / "q.jsonl", asked)), QueryDocuments)
     labelled = [{"text": text, "label": row % 2} for row, text in enumerate(texts)]
@@ -110,8 +110,8 @@ def test_a_csv_is_read_with_its_numbers_as_text(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("sentence1,sentence2,score\n" + "".join(f"a {row},b {row},{row / 2}\n" for row in range(12)))
     task = read_own(path)
-    assert isinstance(task, ScoredPairs)
-    assert task.scores[3] == 1.5
+    assert isinstance(task, PairsTask)
+    assert task.pairs.scores[3] == 1.5
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from sklearn.metrics import f1_score
 
 from mirrormask.evaluation.statistics.bootstrap import on_all
 from mirrormask.evaluation.statistics.resamples import (
+    Rows,
     macro_f1_of,
     mean_of,
     on_rows,
@@ -78,7 +79,10 @@ def test_a_statistic_of_some_rows_sees_only_them(
     rows = np.arange(10, 40)
     counts = counted(drawn)
     expected = spearman_of(x[rows], y[rows])(counts[:, rows])
-    np.testing.assert_array_equal(on_rows(rows, spearman_of(x[rows], y[rows]))(counts), expected)
+    some = Rows(rows)
+    np.testing.assert_array_equal(on_rows(some, spearman_of(x[rows], y[rows]))(counts), expected)
+    assert some(counts) is some(counts), "looked up once"
+    np.testing.assert_array_equal(some(counts + 1), counts[:, rows] + 1)
 
 
 def test_a_constant_side_scores_zero() -> None:

@@ -10,36 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError, one_of
+from mirrormask.data.tasks.scored_pairs import ScoredPairs
 from mirrormask.data.text.sources import describe_source, load_rows
-
-
-@dataclass(frozen=True)
-class StsTask:
-    """One task: row i of `sentence1`, `sentence2` and `scores` is a pair and how alike people found it.
-
-    Args:
-        name: short name, such as "sts12".
-        split: the split that was read.
-        sentence1, sentence2: the two sides of each pair.
-        scores: gold scores (n,), 0 to 5 (SICK-R: 1 to 5).
-        subsets: the part of the task each pair belongs to, or None where the data does not say.
-        single: whether the task has no parts by definition, so that `all`, `mean` and `wmean` are one number.
-        source: the file or hub name it was read from.
-        note: what a reader should know beside the number.
-    """
-
-    name: str
-    split: str
-    sentence1: tuple[str, ...]
-    sentence2: tuple[str, ...]
-    scores: NDArray[np.float64]
-    subsets: tuple[str, ...] | None = None
-    single: bool = False
-    source: str = ""
-    note: str = ""
-
-    def __len__(self) -> int:
-        return len(self.scores)
 
 
 @dataclass(frozen=True)
@@ -69,10 +41,13 @@ STS_TASKS: dict[str, StsSource] = {
 STS_SUITE = ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr")
 """The seven tasks of the SimCSE paper's tables, in their order."""
 
+SCALE = (0.0, 5.0)
+"""Of the scores of all tasks (SICK-R's begin at 1)."""
+
 _SICKR_WHOLE = 9927
 
 
-def load_sts(name: str) -> StsTask:
+def load_sts(name: str) -> ScoredPairs:
     """Read one task, from the local roots or else from the hub.
 
     Raises:
@@ -98,7 +73,7 @@ def load_sts(name: str) -> StsTask:
         )
     labels = tuple(subsets) if subsets and not where.single else None
     values = np.array(scores, dtype=np.float64)
-    return StsTask(
+    return ScoredPairs(
         name,
         where.split,
         tuple(left),
@@ -108,6 +83,7 @@ def load_sts(name: str) -> StsTask:
         where.single,
         source,
         _note(name, where, values, labels),
+        SCALE,
     )
 
 

@@ -51,6 +51,11 @@ class QueryDocuments(OwnTask):
         scores = ranking_scores(ranks, self.relevant[:, 0], self.units)
         return {metric: mean_of(values) for metric, values in scores.items()}
 
+    def best_places(self, vectors: TextVectors) -> NDArray[np.int64]:
+        """Return the place of each query's first right document (n,), the first being 1."""
+        ranks = relevant_ranks(vectors.of(self.queries, "query"), vectors.of(self.documents, "document"), self.relevant)
+        return best_ranks(ranks, self.relevant[:, 0], self.units)
+
     def positives(self, vectors: TextVectors) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return each query and each of its documents."""
         queries = vectors.of(self.queries, "query")[self.relevant[:, 0]]
@@ -119,10 +124,16 @@ def ranking_scores(ranks: NDArray[np.int64], owners: NDArray[np.int64], queries:
     found = {
         f"recall_at_{k}_percent": np.bincount(owners, weights=ranks <= k, minlength=queries) / relevant for k in CUTOFFS
     }
-    best = np.full(queries, np.iinfo(np.int64).max)
-    np.minimum.at(best, owners, ranks)
+    best = best_ranks(ranks, owners, queries)
     found["mrr_at_10_percent"] = np.where(best <= 10, 1.0 / best, 0.0)
     gains = np.where(ranks <= 10, 1.0 / np.log2(1.0 + ranks), 0.0)
     ideal = np.cumsum(1.0 / np.log2(np.arange(2.0, 12.0)))[np.minimum(relevant, 10) - 1]
     found["ndcg_at_10_percent"] = np.bincount(owners, weights=gains, minlength=queries) / ideal
     return found
+
+
+def best_ranks(ranks: NDArray[np.int64], owners: NDArray[np.int64], queries: int) -> NDArray[np.int64]:
+    """Return the first place of a relevant document for each query (queries,)."""
+    best = np.full(queries, np.iinfo(np.int64).max)
+    np.minimum.at(best, owners, ranks)
+    return best

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from mirrormask.core.errors import DataError, did_you_mean, one_of
-from mirrormask.data.tasks.sts_tasks import StsTask
+from mirrormask.data.tasks.scored_pairs import ScoredPairs
 from mirrormask.data.text.files import columns_of, records
 from mirrormask.evaluation.own.labelled import LabelledTexts
+from mirrormask.evaluation.own.pairs_task import PairsTask
 from mirrormask.evaluation.own.queries import QueryDocuments
-from mirrormask.evaluation.own.scored_pairs import ScoredPairs
 from mirrormask.evaluation.own.task import OwnTask
 
 Roles = dict[str, tuple[str, ...]]
@@ -75,10 +77,9 @@ def read_own(path: Path | str, *, kind: str | None = None, columns: Mapping[str,
     return _BUILD[kind](str(path), *values.values())
 
 
-def load_pairs(path: Path | str) -> StsTask:
-    """Return a file of scored pairs in the shape of an STS task, for `sts_spearman` and choosing a checkpoint."""
-    task = cast(ScoredPairs, read_own(path, kind="pairs"))
-    return StsTask(Path(path).name, "", tuple(task.left), tuple(task.right), task.scores, single=True, source=str(path))
+def load_pairs(path: Path | str) -> ScoredPairs:
+    """Return a file of scored pairs, for `sts_spearman` and choosing a checkpoint."""
+    return cast(PairsTask, read_own(path, kind="pairs")).pairs
 
 
 def find_columns(
@@ -166,8 +167,15 @@ _READ: dict[str, Callable[[Any, str, int, str], Any]] = {
     "text": _text,
     "label": _label,
 }
+
+
+def _pairs(source: str, left: Sequence[str], right: Sequence[str], scores: Sequence[float]) -> PairsTask:
+    values = np.array(scores, dtype=np.float64)
+    return PairsTask(ScoredPairs(Path(source).name, "", tuple(left), tuple(right), values, single=True, source=source))
+
+
 _BUILD: dict[str, Callable[..., OwnTask]] = {
-    "pairs": ScoredPairs,
+    "pairs": _pairs,
     "retrieval": QueryDocuments,
     "labels": LabelledTexts,
 }

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mirrormask.core.seeding import derive
+from mirrormask.evaluation.own.queries import QueryDocuments
 from mirrormask.evaluation.own.reading import read_own
 from mirrormask.evaluation.own.task import OwnTask
 from mirrormask.evaluation.statistics.bootstrap import RESAMPLES
@@ -22,10 +26,17 @@ class OwnReport:
     Args:
         task: the data.
         comparison: every metric with its interval, and the differences.
+        places: for queries under several models, the place of each one's first right document (models, n).
     """
 
     task: OwnTask
     comparison: Comparison
+    places: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Return the names of the models."""
+        return self.comparison.models
 
     @property
     def name(self) -> str:
@@ -33,7 +44,7 @@ class OwnReport:
         return Path(self.task.source).name
 
     def verdicts(self) -> list[str]:
-        """Return one sentence for every model after the first, about the metric that matters most."""
+        """Return one sentence for every two models, about the metric that matters most."""
         return self.comparison.verdicts(self.task.primary, self.name)
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,7 +72,10 @@ def score_own(
     found = [task.statistics(one, seed=seed) for one in vectors]
     metrics = {metric: [one[metric] for one in found] for metric in found[0]}
     comparison = compare(models, metrics, task.units, resamples=resamples, seed=derive(seed, task.kind))
-    return OwnReport(task, comparison)
+    places = None
+    if isinstance(task, QueryDocuments) and len(vectors) > 1:
+        places = np.stack([task.best_places(one) for one in vectors])
+    return OwnReport(task, comparison, places)
 
 
 def evaluate_own(

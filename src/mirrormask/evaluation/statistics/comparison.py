@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +21,7 @@ from mirrormask.evaluation.statistics.bootstrap import (
     resampled,
 )
 from mirrormask.evaluation.statistics.resamples import Statistic
+from mirrormask.evaluation.statistics.significance import holm
 
 METRICS = {
     "spearman_all_percent": "Spearman (all)",
@@ -44,7 +47,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """What each model scored on the same units, and how every later model differs from the first.
+    """What each model scored on the same units, and how every two of them differ.
 
     Args:
         models: names of the models, the first being the one the others are held against.
@@ -74,17 +77,36 @@ class Comparison:
         return estimate(float(self.values[metric][model]), self.resamples[metric][model])
 
     def difference(self, metric: str, model: int) -> Difference:
-        """Return how much better a model is than the first, in percent points."""
+        """Return how much better a model is than the first, in percent points, corrected over all pairs of models."""
+        return self.differences(metric)[0, model]
+
+    def differences(self, metric: str) -> dict[tuple[int, int], Difference]:
+        """Return how much better the second of every two models is, their p-values corrected by Holm over all pairs."""
         values, drawn = self.values[metric], self.resamples[metric]
-        return difference(float(values[0]), float(values[model]), drawn[0], drawn[model])
+        pairs = list(itertools.combinations(range(len(self.models)), 2))
+        found = [difference(float(values[a]), float(values[b]), drawn[a], drawn[b]) for a, b in pairs]
+        corrected = holm([each.p_value for each in found])
+        return {
+            pair: dataclasses.replace(each, p_value=p, least_p=min(1.0, len(pairs) * each.least_p))
+            for pair, each, p in zip(pairs, found, corrected, strict=True)
+        }
 
     def verdicts(self, metric: str, on: str = "") -> list[str]:
-        """Return one sentence for every model after the first."""
+        """Return one sentence for every two models, and for more than two first which is the best of them."""
         what = METRICS[metric] + (f" on {on}" if on else "")
-        return [
-            self.difference(metric, model).sentence(self.models[0], self.models[model], what)
-            for model in range(1, len(self.models))
-        ]
+        found = self.differences(metric)
+        said = [each.sentence(self.models[a], self.models[b], what) for (a, b), each in found.items()]
+        return said if len(self.models) < 3 else [self._best(metric, what, found), *said]
+
+    def _best(self, metric: str, what: str, found: Mapping[tuple[int, int], Difference]) -> str:
+        best = int(np.argmax(self.values[metric]))
+        near = [a if b == best else b for (a, b), each in found.items() if best in (a, b) and not each.real]
+        name, score = self.models[best], 100 * float(self.values[metric][best])
+        count = f"p-values are corrected for {len(found)} pairs of models"
+        if not near:
+            return f"{name} is the best of {len(self.models)} models in {what}: {score:.1f} ({count})."
+        others = ", ".join(self.models[model] for model in near)
+        return f"{name} is highest in {what} with {score:.1f}, but cannot be told from {others} ({count})."
 
     def to_dict(self) -> dict[str, Any]:
         """Return scores and differences, JSON-able, keyed by model and metric."""
@@ -97,7 +119,12 @@ class Comparison:
             for model, name in enumerate(self.models)
             if model > 0
         }
-        return {"scores": scores, "differences_to_first": differences}
+        pairs = [
+            {"first": self.models[a], "second": self.models[b], metric: found.to_dict()}
+            for metric in self.metrics
+            for (a, b), found in self.differences(metric).items()
+        ]
+        return {"scores": scores, "differences_to_first": differences, "pairs_of_models": pairs}
 
 
 def compare(
@@ -126,37 +153,36 @@ def compare(
     return Comparison(tuple(models), units, values, dict(zip(metrics, drawn, strict=True)))
 
 
-def with_means(comparison: Comparison, means: Mapping[str, Mapping[str, float]], *, keep: Sequence[str]) -> Comparison:
-    """Return the metrics in `keep` and weighted means of others, on the data and on every resample.
+def with_means(comparison: Comparison, means: Mapping[str, Mapping[str, float]], units: int) -> Comparison:
+    """Return weighted means of metrics, on the data and on every resample.
 
     Args:
         comparison: what was measured.
         means: for each new metric the metrics it is the mean of, with their weights.
-        keep: the old metrics to carry over.
+        units: behind them.
     """
 
     def mean(of: Mapping[str, NDArray[np.float64]], weights: Mapping[str, float]) -> NDArray[np.float64]:
         return np.average([of[metric] for metric in weights], axis=0, weights=list(weights.values()))
 
-    values, drawn = comparison.values, comparison.resamples
-    return Comparison(
-        comparison.models,
-        comparison.units,
-        {name: values[name] for name in keep} | {name: mean(values, weights) for name, weights in means.items()},
-        {name: drawn[name] for name in keep} | {name: mean(drawn, weights) for name, weights in means.items()},
+    values, drawn = (
+        {name: mean(of, m) for name, m in means.items()} for of in (comparison.values, comparison.resamples)
     )
+    return Comparison(comparison.models, units, values, drawn)
 
 
-def averaged(comparisons: Sequence[Comparison]) -> Comparison:
+def averaged(comparisons: Sequence[Comparison], units: int) -> Comparison:
     """Return the mean over several sets of units, for the metrics that all of them have.
 
-    The sets are resampled independently of one another, so pairs that two tasks share count as two.
+    Args:
+        comparisons: measured on the same resamples, so that what two sets share moves both.
+        units: different ones in all of them.
     """
     first = comparisons[0]
     shared = [metric for metric in first.metrics if all(metric in one.values for one in comparisons)]
     return Comparison(
         first.models,
-        sum(one.units for one in comparisons),
+        units,
         {metric: np.mean([one.values[metric] for one in comparisons], axis=0) for metric in shared},
         {metric: np.mean([one.resamples[metric] for one in comparisons], axis=0) for metric in shared},
     )

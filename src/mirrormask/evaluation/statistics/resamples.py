@@ -51,9 +51,27 @@ def spearman_of(left: NDArray[np.floating], right: NDArray[np.floating]) -> Stat
     return statistic
 
 
-def on_rows(rows: NDArray[np.int64], statistic: Statistic) -> Statistic:
+class Rows:
+    """Some of the units, such as one task of several; what they are drawn is looked up once for all its statistics.
+
+    Args:
+        rows: places of these units among all (m,).
+    """
+
+    def __init__(self, rows: NDArray[np.int64]) -> None:
+        self._rows = rows
+        self._last: tuple[Counts, Counts] | None = None
+
+    def __call__(self, counts: Counts) -> Counts:
+        """Return how often each resample holds them (r, m)."""
+        if self._last is None or self._last[0] is not counts:
+            self._last = counts, counts[:, self._rows]
+        return self._last[1]
+
+
+def on_rows(rows: Rows, statistic: Statistic) -> Statistic:
     """Return a statistic of some of the units only, such as one subset of an STS task."""
-    return lambda counts: statistic(counts[:, rows])
+    return lambda counts: statistic(rows(counts))
 
 
 def macro_f1_of(predicted: NDArray[np.integer], gold: NDArray[np.integer], classes: int) -> Statistic:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.seeding import generator
 from mirrormask.evaluation.statistics.bootstrap import RESAMPLES, Estimate, estimate, resampled
-from mirrormask.evaluation.statistics.resamples import on_rows, spearman_of
+from mirrormask.evaluation.statistics.resamples import Rows, on_rows, spearman_of
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,9 @@ def resampled_averages(
     runs = {len(task.cosines) for task in tasks.values()}
     if len(runs) != 1:
         raise MirrormaskError(f"Every task must have been measured with the same runs. Got {sorted(runs)} of them.")
+    rows = {name: Rows(found) for name, found in places.items()}
     statistics = [
-        on_rows(places[name], spearman_of(cosines, task.gold))
-        for name, task in tasks.items()
-        for cosines in task.cosines
+        on_rows(rows[name], spearman_of(cosines, task.gold)) for name, task in tasks.items() for cosines in task.cosines
     ]
     drawn = resampled(statistics, count, resamples=resamples, seed=seed)
     averages: NDArray[np.float64] = drawn.reshape(len(tasks), runs.pop(), resamples).mean(axis=0)

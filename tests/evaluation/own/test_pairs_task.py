@@ -7,27 +7,29 @@ import pytest
 from scipy import stats
 
 from mirrormask.core.errors import DataError
+from mirrormask.data.tasks.scored_pairs import ScoredPairs
+from mirrormask.evaluation.own.pairs_task import PairsTask, similarities
 from mirrormask.evaluation.own.reading import load_pairs
-from mirrormask.evaluation.own.scored_pairs import ScoredPairs
 from mirrormask.evaluation.statistics.bootstrap import on_all
 from mirrormask.evaluation.sts import sts_spearman
 from mirrormask.evaluation.vectors import TextVectors
 
 
-def example(scores: list[float]) -> tuple[ScoredPairs, TextVectors]:
+def example(scores: list[float]) -> tuple[PairsTask, TextVectors]:
     left = [f"left {number}" for number in range(len(scores))]
     right = [f"right {number}" for number in range(len(scores))]
     random = np.random.default_rng(0)
     vectors = random.normal(size=(2 * len(scores), 5)).astype(np.float32)
-    return ScoredPairs("pairs.csv", left, right, scores), TextVectors([*left, *right], vectors)
+    pairs = ScoredPairs("pairs.csv", "", tuple(left), tuple(right), np.array(scores), source="pairs.csv")
+    return PairsTask(pairs), TextVectors([*left, *right], vectors)
 
 
 def test_the_correlations_are_scipys() -> None:
     task, vectors = example([float(number % 6) for number in range(40)])
     found = task.statistics(vectors, seed=0)
-    cosines = task.similarities(vectors)
-    assert on_all(found["spearman_percent"], 40) == pytest.approx(stats.spearmanr(cosines, task.scores).statistic)
-    assert on_all(found["pearson_percent"], 40) == pytest.approx(stats.pearsonr(cosines, task.scores).statistic)
+    cosines, gold = similarities(task.pairs, vectors), task.pairs.scores
+    assert on_all(found["spearman_percent"], 40) == pytest.approx(stats.spearmanr(cosines, gold).statistic)
+    assert on_all(found["pearson_percent"], 40) == pytest.approx(stats.pearsonr(cosines, gold).statistic)
     assert set(task.roles()) == {""}
 
 
@@ -51,7 +53,7 @@ def test_too_few_pairs_are_refused() -> None:
         example([1.0, 2.0, 3.0, 4.0])
 
 
-def test_a_file_of_pairs_in_the_shape_of_a_task(tmp_path: Path) -> None:
+def test_a_file_of_pairs_is_read_as_a_task_is(tmp_path: Path) -> None:
     path = tmp_path / "dev.tsv"
     path.write_text("sentence1\tsentence2\tscore\n" + "".join(f"a {row}\tb {row}\t{row}\n" for row in range(12)))
     task = load_pairs(path)
