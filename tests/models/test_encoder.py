@@ -14,7 +14,7 @@ from sentence_transformers import SentenceTransformer
 from mirrormask.core.errors import MirrormaskError, ModelError
 from mirrormask.models.bulk import encode_texts
 from mirrormask.models.encoder import build_encoder, facts_of, load, pooling_of, save_encoder, training_head
-from mirrormask.models.pooling import poolings
+from mirrormask.models.pooling import PoolingModules, poolings
 
 TEXTS = ["the old baker paints a wooden boat.", "a quiet child", "my neighbor forgets the long letter every winter."]
 
@@ -115,7 +115,28 @@ def test_training_heads(tiny: Callable[..., Any]) -> None:
     head = training_head(encoder, "cls-mlp")
     assert isinstance(head, torch.nn.Sequential)
     assert [type(m).__name__ for m in head] == ["Linear", "Tanh"]
-    assert training_head(encoder, "mean") is None
+    for other in ("mean", "cls-mlp-kept", "first-last", "cls+mean"):  # the last is another library's
+        assert training_head(tiny(), other) is None
+
+
+def test_a_pooling_says_itself_what_is_for_training_only(tiny: Callable[..., Any]) -> None:
+    """No name is compared: a pooling of someone else's has its head too."""
+
+    @poolings.register("with-a-head")
+    def with_a_head(transformer: Any) -> PoolingModules:
+        """Take the mean, under a head in training.
+
+        Paper: Nobody 2001, "Heads"
+        """
+        kept = poolings.build("mean", transformer=transformer).kept
+        return PoolingModules(kept, torch.nn.Linear(transformer.get_embedding_dimension(), 7))
+
+    try:
+        head = training_head(tiny(pooling="with-a-head"), "with-a-head")
+    finally:
+        del poolings._parts["with-a-head"]
+    assert isinstance(head, torch.nn.Linear)
+    assert head.out_features == 7
 
 
 def test_weights_stored_in_float16_are_loaded_as_float32(tiny: Callable[..., Any]) -> None:

@@ -13,6 +13,7 @@ from mirrormask.runs.recipe import Recipe
 
 def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
     """Run the recipe and print its result."""
+    from mirrormask.models.model_files import opens_plainly
     from mirrormask.runs.runner import run_recipe
     from mirrormask.training.gather import world
     from mirrormask.training.loop import Interrupted
@@ -37,8 +38,7 @@ def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
             )
         for task in done.record.get("scores", {}).values():
             output.line(f"{task['title']}: {task['spearman_percent']:.2f}")
-        ours = done.record["parts"]["pooling"] == "mask-prompt"  # two modules that only mirrormask knows
-        opens = "mirrormask.load" if ours else "SentenceTransformer"
+        opens = "SentenceTransformer" if opens_plainly(done.model) else "mirrormask.load"
         output.line(f'Open it with {opens}("{done.model}"), or measure it: mirrormask evaluate {shlex.quote(str(out))}')
 
     if world()[0] == 0:

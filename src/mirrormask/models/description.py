@@ -6,8 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from mirrormask.core.storage import read_json
-from mirrormask.models.model_files import FACTS, HEAD, readable, settings, weight_shapes
+from mirrormask.models.model_files import FACTS, HEAD, modules_of, opens_plainly, readable, settings, weight_shapes
 from mirrormask.models.names import resolve, unreachable
 
 _NOT_OURS = ("pooler.", "position_ids")  # heads that nothing here uses, and what is no parameter
@@ -22,13 +21,12 @@ def describe_model(name: str) -> dict[str, Any]:
 
 def _described(name: str, folder: Path) -> dict[str, Any]:
     facts = settings(folder, FACTS)
-    modules = read_json(folder / "modules.json") if (folder / "modules.json").is_file() else []
+    modules = modules_of(folder)
     inside = folder / (modules[0]["path"] if modules else "")  # older encoders keep the transformer in a folder
     config = settings(inside, "config.json")
     masked = (folder / HEAD).is_file() or any("MaskedLM" in each for each in config.get("architectures") or [])
     later = [(str(each["type"]), settings(folder / each["path"], "config.json")) for each in modules[1:]]
     width = _first(config, "hidden_size", "dim", "d_model")
-    plain = modules and all(str(each["type"]).startswith("sentence_transformers.") for each in modules)
     loss = facts.get("chosen_by") == "held-out loss" and "score" in facts
     told = {key: value for key, value in facts.items() if key not in {"pooling", "lm_head", "edition"}}
     if loss:  # a score is better where it is higher, so that of a loss is negative
@@ -49,7 +47,7 @@ def _described(name: str, folder: Path) -> dict[str, Any]:
         "pooling": _pooling(facts, later) if modules else "mean (the default: nothing was saved with the model)",
         **({"modules": " + ".join(_class(str(each["type"])) for each in modules)} if modules else {}),
         "lm_head": "kept" if masked else "none",
-        "opens_with": f'SentenceTransformer("{folder}")' if plain else f'mirrormask.load("{name}")',
+        "opens_with": f'SentenceTransformer("{folder}")' if opens_plainly(folder) else f'mirrormask.load("{name}")',
         "made_by": facts if modules else {},
         **{key: value for key, value in told.items() if not isinstance(value, (dict, list))},
     }

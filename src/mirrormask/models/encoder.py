@@ -77,7 +77,9 @@ def pooling_of(encoder: SentenceTransformer) -> str:
 
 def training_head(encoder: SentenceTransformer, pooling: str) -> nn.Module | None:
     """Return a fresh head that `pooling` puts on top in training only, or None."""
-    return poolings.build(pooling, transformer=encoder[0]).training_head if pooling == "cls-mlp" else None
+    if pooling not in poolings.names():  # an encoder from elsewhere may have another
+        return None
+    return poolings.build(pooling, transformer=encoder[0]).training_only
 
 
 def save_encoder(
@@ -108,6 +110,8 @@ def save_encoder(
             save_head(lm_head, out)
         has_head = lm_head is not None or (bool(source) and copy_head(str(source), out))
         known = {"pooling": pooling, "lm_head": has_head, **(facts or {})}
+        if transform := getattr(encoder, "mirrormask_transform", ""):
+            known["transform"] = transform
         write_json(out / FACTS, known)
         (out / "README.md").write_text(_card(known), encoding="utf-8")
 
@@ -125,6 +129,7 @@ def _open(folder: str, pooling: str | None, template: str, device: str | None) -
             folder, OUR_MODULES, device=device, model_kwargs=options
         )
         if pooling is None or pooling == describe(list(encoder)):
+            encoder.mirrormask_transform = facts_of(folder).get("transform", "")
             return encoder
     else:
         pooling = pooling or "mean"
@@ -132,7 +137,7 @@ def _open(folder: str, pooling: str | None, template: str, device: str | None) -
     extra = {"template": template} if pooling == "mask-prompt" else {}
     transformer = kind(folder, model_kwargs=options, **extra)
     built: PoolingModules = poolings.build(str(pooling), transformer=transformer)
-    return SentenceTransformer(modules=[transformer, *built.modules], device=device)
+    return SentenceTransformer(modules=[transformer, *built.kept], device=device)
 
 
 def _try(encoder: SentenceTransformer, folder: str) -> None:

@@ -15,6 +15,9 @@ from mirrormask.core.storage import read_json
 FACTS, HEAD = "mirrormask.json", "lm_head.safetensors"
 """The files in a saved encoder that say how it was made, and that hold its LM head."""
 
+MODULES = "modules.json"
+"""The list of a sentence encoder's modules."""
+
 INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
 """The list of a model's files of weights, and the only one where there is no list."""
 
@@ -39,6 +42,18 @@ def settings(folder: Path, name: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise TypeError(f"{name} holds no table")
     return found
+
+
+def modules_of(folder: Path) -> list[dict[str, Any]]:
+    """Return the modules of a saved sentence encoder with their types and folders; none for any other model."""
+    found: list[dict[str, Any]] = read_json(folder / MODULES) if (folder / MODULES).is_file() else []
+    return found
+
+
+def opens_plainly(folder: Path) -> bool:
+    """Say whether sentence-transformers opens a saved encoder alone: all of its modules are the library's own."""
+    modules = modules_of(folder)
+    return bool(modules) and all(str(each["type"]).startswith("sentence_transformers.") for each in modules)
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -19,10 +19,15 @@ from mirrormask.models.mask_prompt import MaskPooling, PromptedTransformer
 
 @dataclass(frozen=True)
 class PoolingModules:
-    """The modules after the transformer, and whether training puts a head on top that is thrown away afterwards."""
+    """What stands after the transformer.
 
-    modules: tuple[nn.Module, ...]
-    training_head: nn.Module | None = None
+    Args:
+        kept: the modules that are saved with the encoder.
+        training_only: a fresh head on top of them that is thrown away after training.
+    """
+
+    kept: tuple[nn.Module, ...]
+    training_only: nn.Module | None = None
 
 
 poolings: Registry[PoolingModules] = Registry("pooling", __name__)
