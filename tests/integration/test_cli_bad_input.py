@@ -81,9 +81,9 @@ def assert_refused(ran: Any, code: int, *parts: str) -> None:
         ("empty.txt", b"", ("is empty", "at least one row")),
         ("binary.txt", bytes(range(256)) * 9, ("is not text", "zero byte", "plain UTF-8")),
         ("latin.txt", "größer als gut\n".encode("latin-1") * 9, ("is not UTF-8", "byte 0x")),
-        ("one.txt", b"only one sentence\n", ("one sentence to train on", "at least 2", "Give more text")),
-        ("same.txt", b"twice the same\n" * 5, ("one sentence to train on", "4 were duplicates")),
-        ("blank.txt", b"\n\n  \n", ("no sentence", "3 lines were empty")),
+        ("one.txt", b"only one sentence\n", ("one text to train on", "at least 2", "Give more text")),
+        ("same.txt", b"twice the same\n" * 5, ("one text to train on", "4 were duplicates")),
+        ("blank.txt", b"\n\n  \n", ("no text", "3 lines were empty")),
         ("torn.txt.gz", b"\x1f\x8b\x08\x00\x00\x00", ("torn.txt.gz",)),
         ("bad.jsonl", b'{"text": "a"}\n{"text": \n', ("Line 2", "is not JSON")),
         ("bad.csv", b'text\n"never closed\n', ("is not CSV", "quote")),
@@ -176,7 +176,7 @@ def test_more_rows_than_text(train: Cli, tmp_path: Path) -> None:
 def test_a_parameter_that_cannot_be(train: Cli, tmp_path: Path, arguments: list[str], says: list[str]) -> None:
     ran = train(*arguments)
     assert_refused(ran, USAGE, *says)
-    assert "sentences kept" not in ran.err, "said before the text is read"
+    assert "texts kept" not in ran.err, "said before the text is read"
     assert not (tmp_path / "run" / "model").exists()
 
 
@@ -315,7 +315,7 @@ def test_an_out_that_cannot_be_written(
     for out in (corpus_file, corpus_file / "below"):
         ran = train(out=out)
         assert_refused(ran, USAGE, str(out), "a folder is needed")
-        assert "sentences kept" not in ran.err
+        assert "texts kept" not in ran.err
     assert_refused(train(out="/proc/no/run"), USAGE, "/proc/no/run cannot be written")
     assert_refused(
         cli("encode", corpus_file, "--model", trained, "--out", "/proc/no/v.npy"), USAGE, "cannot be written"

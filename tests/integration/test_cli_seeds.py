@@ -55,7 +55,7 @@ def test_from_recipes_to_a_verdict(cli: Cli, recipes: Path) -> None:
     ran = cli("run", *both, "--seeds", "1,2", "--out", out, "--no-keep-models", "steps=3")
     assert ran.code == 0, ran.err
     assert "2 recipes × 2 seeds: 4 runs" in ran.err
-    assert "4 runs made, 0 were there, 0 failed." in ran.out
+    assert "4 runs made, 0 found, 0 failed." in ran.out
     assert f"mirrormask compare {out}" in ran.out
     assert not (out / "plain" / "seed-1" / "model").exists()
     again = cli("run", *both, "--seeds", "1,2", "--out", out, "--no-keep-models", "steps=3", "--json")

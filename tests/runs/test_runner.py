@@ -71,7 +71,7 @@ def test_it_says_what_it_does(run: Callable[..., RunResult]) -> None:
     heard = Listening()
     run(reporter=heard)
     text = "\n".join(heard.said)
-    for said in ("400 sentences kept of 400", "without labels", "2 steps of 8", "This will take about"):
+    for said in ("400 texts kept of 400", "without labels", "2 steps of 8", "This will take about"):
         assert said in text
 
 

@@ -29,7 +29,9 @@ def compare(
 ) -> None:
     """Compare runs over seeds: mean ± deviation, tests paired by seed, and a plain verdict.
 
-    [bold]mirrormask compare runs/study/simcse runs/study/gaussian --figures figures[/bold]
+    The runs come from [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5 --out runs/ab[/bold]
+
+    [bold]mirrormask compare runs/ab --figures figures[/bold], and as a page: [bold]mirrormask study runs/ab[/bold]
     """
     from mirrormask.core.errors import at_least, one_of
     from mirrormask.core.overwriting import spare_inputs

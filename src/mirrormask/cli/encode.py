@@ -25,9 +25,12 @@ def encode(
     """Encode every text of a file, row by row, streaming.
 
     [bold]mirrormask encode reviews.csv --column text --model my-encoder --out reviews.npy[/bold]
+
+    Then [bold]numpy.load("reviews.npy")[/bold] in Python: row i is the vector of row i.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from mirrormask.core.wording import counted
     from mirrormask.data.text.compression import check_file
 
     check_file(source)  # before anything slow is imported
@@ -57,4 +60,5 @@ def encode(
             raise
     for note in done["notes"]:
         output.say(f"{note}.")
-    output.result(done, lambda: output.line(f"{done['rows']:,} vectors of {done['dimension']} numbers in {out}"))
+    said = f"{counted(done['rows'], 'vector')} of {done['dimension']} numbers in {out}"
+    output.result(done, lambda: output.line(said))

@@ -40,6 +40,8 @@ def evaluate(
     """Measure encoders on STS benchmarks or on your own data, with confidence intervals.
 
     [bold]mirrormask evaluate mini my-encoder --data my-pairs.csv --report report.html[/bold]
+
+    Without --data it takes the STS benchmarks that it finds under the folders in MIRRORMASK_DATA, or on the hub.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 

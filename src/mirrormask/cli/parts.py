@@ -12,7 +12,10 @@ def list_parts(
     as_json: bool = Json,
     quiet: bool = Quiet,
 ) -> None:
-    """List the registered parts with their parameters and papers."""
+    """List the registered parts with their parameters and papers.
+
+    [bold]mirrormask list method[/bold], then [bold]mirrormask train my.txt --method simcse-unsup --out my-encoder[/bold]
+    """
     from mirrormask.runs.catalogue import listing
 
     output = Output(as_json=as_json, quiet=quiet)

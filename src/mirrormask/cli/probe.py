@@ -60,7 +60,9 @@ def probe(
 
     [bold]mirrormask probe "the old boat crossed the river" --out probe.html[/bold]
 
-    [bold]mirrormask probe dependency treebank.conllu --out induced.conllu[/bold]
+    A whole file of trees, scored: [bold]mirrormask probe dependency treebank.conllu --out induced.conllu[/bold]
+
+    Chinese text into words: [bold]mirrormask probe segment text.txt --out words.txt[/bold]
     """
     from mirrormask.core.errors import MirrormaskError, did_you_mean
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mirrormask.cli.output import Output
+from mirrormask.core.wording import counted
 
 if TYPE_CHECKING:
     from mirrormask.probing.probed import Probed
@@ -44,7 +45,7 @@ def print_scores(output: Output, found: Mapping[str, Any]) -> None:
         for words in found.get("words", []):
             output.line("  ".join(words))
         return
-    count = next((_counted(found[key], key) for key in ("sentences", "documents", "lines") if key in found), "")
+    count = next((counted(found[key], key[:-1]) for key in ("sentences", "documents", "lines") if key in found), "")
     title = f"{str(found['task']).capitalize()}, {count}, {found['model']}, layer {found['layer']}"
     nested = all(isinstance(value, Mapping) for value in next(iter(scores.values())).values())
     subsets = list(next(iter(scores.values()))) if nested else [""]
@@ -125,11 +126,7 @@ def _flat(scores: Mapping[str, Any]) -> dict[str, Any]:
 def _size(scores: Mapping[str, Any], subset: str) -> str:
     """Return how much a subset holds, which is less than the file does."""
     first: Mapping[str, Any] = next(iter(scores.values()))[subset]
-    return next((f" ({_counted(first[key], key)})" for key in ("sentences", "arcs") if key in first), "")
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what.removesuffix('s') if number == 1 else what}"
+    return next((f" ({counted(first[key], key[:-1])})" for key in ("sentences", "arcs") if key in first), "")
 
 
 def _title(name: str) -> str:

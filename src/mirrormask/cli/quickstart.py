@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import typer
@@ -21,9 +22,11 @@ def quickstart(
     as_json: bool = Json,
     quiet: bool = Quiet,
 ) -> None:
-    """Learn from the docstrings installed on this machine, and see what that gains.
+    """Train an encoder on the docstrings installed on this machine, and see what that gains: offline, in minutes.
 
-    Needs no download. The functions it is measured on are held out, docstrings and their duplicates included.
+    [bold]mirrormask quickstart[/bold]
+
+    It reads the packages around it, trains, and searches functions it has never seen by their names, before and after.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -73,6 +76,11 @@ def quickstart(
         before, after = found.gain()
         gain = f" ({after / before - 1:+.0%})" if before else ""
         output.line(f"\nMRR@10 {before:.3f} → {after:.3f}{gain}", style="bold green")
+        if found.record["result"]["best_step"] == 0:
+            output.line("Training did not help: this is the model you started from.")
         output.line(f"Encoder: {found.model}\nReport:  {found.page}")
+        name = shlex.quote(str(out))
+        output.line(f'Next: mirrormask similarity "read a csv file" "load a table from disk" --model {name}')
+        output.line("Your own text: mirrormask train my.txt --out my-encoder")
 
     output.result(found.to_dict(), show)

@@ -35,10 +35,13 @@ def run(
 ) -> None:
     """Run a recipe, or recipes over seeds, and measure what comes out.
 
-    [bold]mirrormask run recipes/simcse-unsup.toml seed=7 --out runs/simcse-7[/bold]
+    A recipe is a TOML file that names model, text, method and what to measure; those of papers lie in recipes/ of the
+    repository. Any line of it can be changed: [bold]training.steps=100[/bold].
 
-    [bold]mirrormask run recipes/study/*.toml --seeds 19984,5838,16822 --out runs/study[/bold], then
-    [bold]mirrormask compare runs/study[/bold]
+    One run: [bold]mirrormask run recipes/simcse-unsup-mini.toml seed=7 --out runs/simcse-7[/bold]
+
+    Is one recipe really better? [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5 --out runs/ab[/bold], then
+    [bold]mirrormask compare runs/ab[/bold]
     """
     from mirrormask.cli.running import perform
     from mirrormask.runs.recipe import read_recipe
@@ -71,6 +74,7 @@ def _over_seeds(
     from mirrormask.core.errors import MirrormaskError
     from mirrormask.core.overwriting import spare_inputs
     from mirrormask.core.storage import check_writable
+    from mirrormask.core.wording import counted
     from mirrormask.runs.recipe import read_recipe
     from mirrormask.study.grid import TEXT, own_seed, plan_runs, run_grid
     from mirrormask.training.loop import Interrupted
@@ -89,7 +93,8 @@ def _over_seeds(
     check_writable(out)
     corpora = [path for recipe in recipes.values() for path in recipe.data.corpus]
     spare_inputs([*files, *corpora], replaced=[out / TEXT, *(each.folder for each in planned)])
-    output.say(f"{len(recipes)} recipes × {len(numbers)} seeds: {len(planned)} runs in {out}.")
+    planned_runs = counted(len(planned), "run")
+    output.say(f"{counted(len(recipes), 'recipe')} × {counted(len(numbers), 'seed')}: {planned_runs} in {out}.")
     reporter = reporter_for(output) if jobs == 1 else None
     ended: list[Outcome] = []
     try:
@@ -97,13 +102,13 @@ def _over_seeds(
             ended.append(outcome)
             output.say(f"[{len(ended)}/{len(planned)}] {_line(outcome)}")
     except Interrupted as stop:
-        raise Interrupted(f"{stop} {len(ended)} of {len(planned)} runs are done; the same command goes on.") from None
+        raise Interrupted(f"{stop} {len(ended)} of {planned_runs} done; the same command goes on.") from None
 
     failed = [outcome for outcome in ended if outcome.status == "failed"]
 
     def show() -> None:
         counts = {status: sum(o.status == status for o in ended) for status in ("done", "found", "failed")}
-        output.line(f"{counts['done']} runs made, {counts['found']} were there, {counts['failed']} failed.")
+        output.line(f"{counted(counts['done'], 'run')} made, {counts['found']} found, {counts['failed']} failed.")
         output.line(f"Compare them: mirrormask compare {out}")
 
     output.result({"out": str(out), "runs": [_record(outcome) for outcome in ended]}, show)
@@ -112,7 +117,7 @@ def _over_seeds(
     if failed:
         first = failed[0]
         error = MirrormaskError(
-            f"{len(failed)} of {len(planned)} runs failed; the first was {first.folder}: {first.error} "
+            f"{len(failed)} of {planned_runs} failed; the first was {first.folder}: {first.error} "
             "The same command makes what is missing."
         )
         error.exit_code = first.exit_code

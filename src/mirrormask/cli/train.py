@@ -91,8 +91,12 @@ def train(
 
     [bold]mirrormask train reviews.txt --out reviews-encoder[/bold]
 
-    Then use it: [bold]SentenceTransformer("reviews-encoder/model")[/bold], and prove that it is better:
+    Then try it: [bold]mirrormask similarity "a text" "another text" --model reviews-encoder[/bold]
+
+    Prove that it is better, on pairs with scores, queries or labels of your own:
     [bold]mirrormask evaluate mini reviews-encoder --data my-pairs.csv[/bold]
+
+    Use it anywhere: [bold]SentenceTransformer("reviews-encoder/model")[/bold] in Python.
     """
     from mirrormask.data.text.origin import check_names
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from mirrormask.core.storage import read_json, write_json
+from mirrormask.core.wording import counted
 from mirrormask.models.precision import Precision
 from mirrormask.pretraining.flops import wait
 from mirrormask.pretraining.model import Pretraining
@@ -56,6 +57,6 @@ def steps_in(
     seconds = (time.monotonic() - begun) / timed
     model.zero_grad(set_to_none=True)
     steps = max(1, int(minutes * 60 / (1.04 * seconds * settings.accumulation)))  # updates and logging take the rest
-    reporter.say(f"A step takes {seconds:.3f} s, so {minutes:g} minutes make about {steps:,}.")
+    reporter.say(f"A step takes {seconds:.3f} s, so {counted(minutes, 'minute')} make about {counted(steps, 'step')}.")
     write_json(path, {"steps": steps})
     return steps

@@ -19,6 +19,7 @@ from mirrormask.core.framing import frame_of
 from mirrormask.core.seeding import Seeds, derive
 from mirrormask.core.spread import spread_evenly
 from mirrormask.core.storage import atomic_folder, write_json
+from mirrormask.core.wording import counted, passes
 from mirrormask.data.text.corpus import build_corpus
 from mirrormask.data.text.origin import paths_in
 from mirrormask.models.loading import quiet_loading
@@ -125,10 +126,10 @@ def pretrain(
         steps = steps_in(out / WORK / PLANNED, model, rows, settings, precision, minutes, reporter)
     settings = dataclasses.replace(settings, steps=steps)
     rates = Rates(reporter, model, rows, precision, settings.accumulation)
+    batch = settings.batch_size * settings.accumulation
     reporter.say(
-        f"{steps:,} steps of {settings.batch_size * settings.accumulation} rows of {plan.length} tokens: "
-        f"{steps * settings.batch_size * settings.accumulation * rows.content / len(text.train):.1f} passes over "
-        f"{len(text.train):,} tokens."
+        f"{counted(steps, 'step')} of {counted(batch, 'row')} of {plan.length} tokens: "
+        f"{passes(steps * batch * rows.content / len(text.train), f'{len(text.train):,} tokens')}."
     )
     with quickened(model):
         if should_compile(settings.compile, model.lm.device, steps, plan.length):

@@ -6,6 +6,7 @@ Nothing is downloaded and nothing is imported from those packages; the functions
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 from mirrormask.core.errors import at_least
 from mirrormask.core.seeding import generator
 from mirrormask.core.similarity import unit_rows
+from mirrormask.core.wording import counted
 from mirrormask.data.docstrings.collecting import Docstring, collect
 from mirrormask.data.docstrings.retrieval import HeldOut, hold_out
 from mirrormask.evaluation.evaluate import EvaluationReport
@@ -134,12 +136,16 @@ def quickstart(
     open_folder(out, resume=resume)  # a folder in the way is said at once
     spare_read(out, model)
     before = load(model)
+    reporter.say("First reading the docstrings of the packages on this machine, then training, then measuring.")
+    begun = time.monotonic()
     found = collect(paths, progress, workers=os.cpu_count() or 1)
+    seconds = time.monotonic() - begun
     held = hold_out(found, functions, seed)
     sentences = sum(map(len, held.training))
     reporter.say(
-        f"Read {len(found):,} docstrings in {found.files:,} files. {len(held.functions):,} functions are held out to "
-        f"measure with; {sentences:,} sentences are left to learn from."
+        f"Read {counted(len(found), 'docstring')} in {counted(found.files, 'file')} in {seconds:.0f} s. "
+        f"{counted(len(held.functions), 'function')} held out to measure with; "
+        f"{counted(len(held.training), 'docstring')} left to learn from."
     )
     texts = [" ".join(document) for document in held.training]
     run = run_recipe(recipe, out, source=texts, resume=resume, reporter=reporter)
@@ -208,6 +214,7 @@ def _page(result: Quickstart, searched: int) -> str:
         sections.insert(0, own_section(report.own))
     if report.geometry is not None:
         sections += geometry_sections(report.geometry)
-    headline = f"MRR@10 rose from {before:.3f} to {after:.3f} ({after / before - 1:+.0%})." if before else ""
+    moved = "rose" if after > before else "fell" if after < before else "stayed"
+    headline = f"MRR@10 {moved} from {before:.3f} to {after:.3f} ({after / before - 1:+.0%})." if before else ""
     subtitle = f"Trained on {result.sentences:,} sentences of docstrings installed on this machine, without labels."
     return render("Quickstart", sections, verdict=[headline, *report.verdict()], subtitle=subtitle)

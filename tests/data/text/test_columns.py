@@ -21,7 +21,7 @@ def test_the_column_of_long_and_varied_texts_is_taken_and_said(tmp_path: Path) -
     path.write_text("\n".join(lines))
     corpus = build_corpus(path, tmp_path / "corpus")
     assert corpus[3] == REVIEWS[3]["review"]
-    assert "the texts in 'review' are the longest, so it is read. 20 sentences kept" in str(corpus.report)
+    assert "the texts in 'review' are the longest, so it is read. 20 texts kept" in str(corpus.report)
     assert str(build_corpus(path, tmp_path / "corpus").report) == str(corpus.report), "said again when it is there"
 
 

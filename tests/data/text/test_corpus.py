@@ -238,13 +238,11 @@ def test_other_peoples_folders_are_not_replaced(tmp_path: Path) -> None:
 
 
 def test_too_few_rows_say_what_was_removed(tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"leaves one sentence to train on, and at least 2 are needed: 1 lines were read\."
-    ):
+    with pytest.raises(DataError, match=r"leaves one text to train on, and at least 2 are needed: lines read: 1\."):
         build_corpus(["only one"], tmp_path / "corpus")
     with pytest.raises(DataError, match=r"\(1 lines were empty, 1 were shorter than 2 words, 2 were duplicates\)"):
         build_corpus(["one two", "", "one", "One two", "one  two"], tmp_path / "corpus", min_words=2)
-    with pytest.raises(DataError, match="leaves no sentence"):
+    with pytest.raises(DataError, match="leaves no text"):
         build_corpus(["", " "], tmp_path / "corpus")
     with pytest.raises(DataError, match=r"\(3 were longer than 1 words\)"):
         build_corpus(["a b", "c d", "e f"], tmp_path / "corpus", max_words=1)

@@ -68,8 +68,8 @@ def test_repeats_mixed_labels_and_single_texts_are_left_out_and_said() -> None:
     assert task.classes == ["a", "b"]
     assert task.units == 20
     assert task.notes == (
-        "2 rows repeat a text and count once",
-        "1 texts that occur with two labels are left out",
+        "2 rows with a text of another row left out",
+        "1 text with two labels left out",
         "labels with a single text are left out: 'c'",
     )
 

@@ -121,7 +121,7 @@ def test_repeated_texts_are_the_same_query_and_the_same_document() -> None:
     assert task.relevant.tolist()[:2] == [[0, 0], [0, 3]]
     assert task.notes == (
         "10 queries among 5 different documents",
-        "1 rows repeat a query with the same document and count once",
+        "1 row with the query and document of another left out",
         "recall@10 is 100 whatever the model, since there are no more than 10 documents",
     )
 

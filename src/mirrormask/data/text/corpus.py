@@ -145,9 +145,9 @@ def _too_small(origin: Origin, report: CorpusReport, min_words: int, max_words: 
         if count
     ]
     why = f" ({', '.join(removed)})" if removed else ""
-    left = "one sentence" if report.kept == 1 else "no sentence"
+    left = "one text" if report.kept == 1 else "no text"
     return DataError(
-        f"{origin.name} leaves {left} to train on, and at least 2 are needed: {report.lines:,} lines were read{why}. "
+        f"{origin.name} leaves {left} to train on, and at least 2 are needed: lines read: {report.lines:,}{why}. "
         "Give more text, or loosen the filters."
     )
 

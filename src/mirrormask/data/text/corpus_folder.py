@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError
 from mirrormask.core.storage import read_json
+from mirrormask.core.wording import counted
 from mirrormask.data.text.store import ArrayReader, RaggedReader
 
 FORMAT = 1
@@ -54,20 +55,22 @@ class CorpusReport:
 
         Example:
             >>> print(CorpusReport(1200, 10, 3, 1190, 4, 0, 86, 1100))
-            1,100 sentences kept of 1,190 from 1,200 lines (86 duplicates, 4 too short, 10 empty lines left out)
+            1,100 texts kept of 1,190 from 1,200 lines (86 duplicates, 4 too short, 10 empty lines left out)
         """
         why = [
-            f"{count:,} {what}"
+            what
             for count, what in [
-                (self.duplicates, "duplicates"),
-                (self.too_short, "too short"),
-                (self.too_long, "too long"),
-                (self.empty, "empty lines"),
+                (self.duplicates, counted(self.duplicates, "duplicate")),
+                (self.too_short, f"{self.too_short:,} too short"),
+                (self.too_long, f"{self.too_long:,} too long"),
+                (self.empty, counted(self.empty, "empty line")),
             ]
             if count
         ]
         left_out = f" ({', '.join(why)} left out)" if why else ""
-        counts = f"{self.kept:,} sentences kept of {self.sentences:,} from {self.lines:,} lines{left_out}"
+        split = self.sentences > self.lines  # what was not split into sentences may be anything
+        rows = counted(self.kept, "sentence" if split else "text")
+        counts = f"{rows} kept of {self.sentences:,} from {counted(self.lines, 'line')}{left_out}"
         return ". ".join([*self.notes, counts])
 
 

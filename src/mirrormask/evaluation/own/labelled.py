@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mirrormask.core.errors import DataError
 from mirrormask.core.seeding import derive
 from mirrormask.core.similarity import unit_rows
+from mirrormask.core.wording import counted
 from mirrormask.evaluation.own.task import OwnTask
 from mirrormask.evaluation.statistics.resamples import Statistic, macro_f1_of, mean_of
 from mirrormask.evaluation.vectors import TextVectors
@@ -117,9 +118,9 @@ def _notes(rows: int, given: Mapping[str, set[str]], sizes: Mapping[str, int]) -
     notes = []
     mixed = sum(len(found) > 1 for found in given.values())
     if len(given) < rows:
-        notes.append(f"{rows - len(given):,} rows repeat a text and count once")
+        notes.append(f"{counted(rows - len(given), 'row')} with a text of another row left out")
     if mixed:
-        notes.append(f"{mixed:,} texts that occur with two labels are left out")
+        notes.append(f"{counted(mixed, 'text')} with two labels left out")
     rare = sorted(label for label, size in sizes.items() if size == 1)
     if rare:
         named = ", ".join(map(repr, rare[:5])) + (" …" if len(rare) > 5 else "")

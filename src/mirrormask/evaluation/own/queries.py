@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError
 from mirrormask.core.similarity import unit_rows
+from mirrormask.core.wording import counted
 from mirrormask.evaluation.own.task import OwnTask
 from mirrormask.evaluation.statistics.resamples import Statistic, mean_of
 from mirrormask.evaluation.vectors import TextVectors
@@ -64,7 +65,7 @@ class QueryDocuments(OwnTask):
     def _notes(self, rows: int) -> list[str]:
         notes = [f"{len(self.queries):,} queries among {len(self.documents):,} different documents"]
         if len(self.relevant) < rows:
-            notes.append(f"{rows - len(self.relevant):,} rows repeat a query with the same document and count once")
+            notes.append(f"{counted(rows - len(self.relevant), 'row')} with the query and document of another left out")
         if len(self.documents) <= max(CUTOFFS):
             notes.append("recall@10 is 100 whatever the model, since there are no more than 10 documents")
         return notes
