@@ -14,7 +14,8 @@ def list_parts(
 ) -> None:
     """List the registered parts with their parameters and papers.
 
-    [bold]mirrormask list method[/bold], then [bold]mirrormask train my.txt --method simcse-unsup --out my-encoder[/bold]
+    [bold]mirrormask list method[/bold], then use one:
+    [bold]mirrormask train my.txt --method simcse-unsup --out my-encoder[/bold]
     """
     from mirrormask.runs.catalogue import listing
 
