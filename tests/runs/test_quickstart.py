@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mirrormask.cli.similarity import similarity
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.models.encoder import load
 from mirrormask.runs.quickstart import QUESTIONS, Quickstart, quickstart
@@ -119,3 +120,26 @@ def test_progress_is_told(package: Path, tiny_folder: Path, tmp_path: Path, monk
     with pytest.raises(Enough):
         quickstart(tmp_path / "q", model=str(tiny_folder), paths=[package], progress=watch)
     assert seen[-1][0] == seen[-1][1] == len(list(package.rglob("*.py")))
+
+
+def test_it_ends_with_the_next_command(
+    package: Path,
+    tiny_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from mirrormask.cli.quickstart import quickstart as command
+
+    monkeypatch.setattr("mirrormask.data.docstrings.collecting.installed_roots", lambda: [package])
+    command(
+        tmp_path / "start", str(tiny_folder), steps=1, functions=40, seed=42, resume=False, as_json=False, quiet=False
+    )
+    said = capsys.readouterr()
+    out = tmp_path / "start"
+    assert f'Next: mirrormask similarity "read a csv file" "load a table from disk" --model {out}\n' in said.out
+    assert "Your own text: mirrormask train my.txt --out my-encoder" in said.out
+    assert "Read 300 docstrings in 60 files in " in said.err and "40 functions held out" in said.err
+    assert "docstrings left to learn from" in said.err and "texts kept of" in said.err
+    similarity(["read a csv file", "load a table from disk"], str(out), as_json=False, quiet=False)
+    assert -1 <= float(capsys.readouterr().out) <= 1

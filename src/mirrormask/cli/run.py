@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,7 +110,8 @@ def _over_seeds(
     def show() -> None:
         counts = {status: sum(o.status == status for o in ended) for status in ("done", "found", "failed")}
         output.line(f"{counted(counts['done'], 'run')} made, {counts['found']} found, {counts['failed']} failed.")
-        output.line(f"Compare them: mirrormask compare {out}")
+        if len(failed) < len(ended):
+            output.line(f"Compare them: mirrormask compare {shlex.quote(str(out))}")
 
     output.result({"out": str(out), "runs": [_record(outcome) for outcome in ended]}, show)
     if failed and output.as_json:
