@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import mirrormask
 from mirrormask.core.batch import Step, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
@@ -23,21 +24,25 @@ from mirrormask.data.text.tokens import build_tokens
 from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.models.bulk import tokenize
 from mirrormask.objectives.contrastive_tension import ContrastiveTension
-from mirrormask.runs.catalogue import catalogue, registries
+from mirrormask.runs.catalogue import PLACES, catalogue, registries
 from mirrormask.training.forward import encode
 from mirrormask.training.method import Composition, Method
 from mirrormask.views import View, Vocabulary
 
-COUNTS = {
-    "method": 4,
-    "objective": 5,
-    "view": 23,
-    "negative source": 7,
-    "stabilizer": 3,
-    "pairing": 7,
-    "pooling": 9,
-}
-"""How many parts of each kind there are; whoever adds one adds it here."""
+SOURCE = Path(mirrormask.__file__).parent.parent
+
+
+def written() -> dict[str, list[str]]:
+    """Return the names of our parts by kind, as a plain search finds them in the files of their folders."""
+    found = {}
+    for kind, place in PLACES.items():
+        module, _, registry = place.partition(":")
+        folder = SOURCE.joinpath(*module.split("."))
+        files = sorted(folder.glob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+        text = "".join(file.read_text(encoding="utf-8") for file in files)
+        found[kind] = sorted(re.findall(rf'^@{registry}\.register\("([^"]+)"\)', text, re.MULTILINE))
+    return found
+
 
 EVERY = [pytest.param(part, id=f"{part.kind}:{part.name}") for parts in catalogue().values() for part in parts]
 
@@ -48,9 +53,14 @@ def of_kind(kind: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("part", list(registries()[kind]), ids=registries()[kind].names())
 
 
-def test_counts() -> None:
-    assert {kind: len(parts) for kind, parts in catalogue().items()} == COUNTS
-    assert len(EVERY) == sum(COUNTS.values())
+def test_every_part_in_a_file_is_found_and_tested_here() -> None:
+    ours = {
+        kind: [part.name for part in parts if part.build.__module__.startswith("mirrormask.")]
+        for kind, parts in catalogue().items()
+    }
+    assert ours == written()
+    assert all(written().values())
+    assert len(EVERY) == sum(len(parts) for parts in catalogue().values()), "those from outside too"
 
 
 @pytest.mark.parametrize("part", EVERY)
@@ -74,7 +84,7 @@ def test_an_unknown_parameter_is_an_error_that_names_the_known_ones(part: Part[A
             registry.build(part.name, **{wrong: 1})
 
 
-@pytest.mark.parametrize("kind", COUNTS)
+@pytest.mark.parametrize("kind", PLACES)
 def test_an_unknown_name_is_an_error_that_offers_the_nearest(kind: str) -> None:
     registry = registries()[kind]
     with pytest.raises(MirrormaskError, match=f"There is no {kind} 'zzz'"):

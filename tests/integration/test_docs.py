@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
+import json
+import os
 import re
 import runpy
+import subprocess
 import sys
-from collections.abc import Iterator
+import tomllib
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from mirrormask.methods import methods
+import mirrormask
 from mirrormask.runs.recipe import TABLES
 from mirrormask.training.settings import Settings
 from mirrormask.views import views
 
 DOCS = Path(__file__).parents[2] / "docs"
-PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PYTHON, TOML = (re.compile(rf"^```{kind}\n(.*?)^```$", re.MULTILINE | re.DOTALL) for kind in ("python", "toml"))
 
 
 def test_the_catalogue_is_current() -> None:
@@ -26,40 +28,36 @@ def test_the_catalogue_is_current() -> None:
     assert (DOCS / "catalogue.md").read_text(encoding="utf-8") == page, "run python docs/generate_catalogue.py"
 
 
-def load(name: str, code: str, folder: Path) -> ModuleType:
-    path = folder / f"{name.replace('.', '_')}.py"
-    path.write_text(code, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture
-def clean_registries() -> Iterator[None]:
-    """Take the parts of the example out again, so that no other test meets them."""
-    kept = [(registry, dict(registry._parts)) for registry in (views, methods) if registry.names()]
-    yield
-    for registry, parts in kept:
-        registry._parts.clear()
-        registry._parts.update(parts)  # type: ignore[arg-type]
-    for name in [name for name in sys.modules if "word_swap" in name or "simcse_swap" in name]:
-        del sys.modules[name]
-
-
-@pytest.mark.usefixtures("clean_registries")
 def test_the_worked_example_of_a_part_works(tmp_path: Path) -> None:
-    part, test, method = PYTHON.findall((DOCS / "adding-a-part.md").read_text(encoding="utf-8"))
-    load("mirrormask.views.word_swap", part, tmp_path)
-    tests = vars(load("test_word_swap", test, tmp_path))
-    load("mirrormask.methods.simcse_swap", method, tmp_path)
-    ran = [run() for name, run in tests.items() if name.startswith("test_")]
-    assert len(ran) == 4
-    record = methods.build("simcse-swap", rate=0.2).record()
-    assert record["views"][1] == {"type": "WordSwap", "rate": 0.2}
+    """One file and its test, installed as its own package: pip leaves a folder of facts beside the module."""
+    text = (DOCS / "adding-a-part.md").read_text(encoding="utf-8")
+    part, test, method = PYTHON.findall(text)
+    (project,) = (tomllib.loads(block) for block in TOML.findall(text))
+    (tmp_path / "word_swap.py").write_text(part + method, encoding="utf-8")
+    (tmp_path / "test_word_swap.py").write_text(test, encoding="utf-8")
+    facts = tmp_path / "my_parts-0.1.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: my-parts\nVersion: 0.1\n")
+    ((group, points),) = project["project"]["entry-points"].items()
+    lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    (facts / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    paths = [str(tmp_path), str(Path(mirrormask.__file__).parents[1])]
+    run = partial(
+        subprocess.run, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, text=True, check=False
+    )
+    tested = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."], capture_output=True)
+    assert "4 passed" in tested.stdout, tested.stdout + tested.stderr
+    listed = run([sys.executable, "-m", "mirrormask", "list", "--json"], capture_output=True)
+    found = json.loads(listed.stdout)
+    assert "word-swap" in [each["name"] for each in found["view"]]
+    assert "simcse-swap" in [each["name"] for each in found["method"]]
+    assert "word-swap" not in views.names(), "and mirrormask itself is as it was"
+    (tmp_path / "word_swap.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
+    broken = run([sys.executable, "-m", "mirrormask", "list", "method"], capture_output=True)
+    assert broken.returncode == 0
+    assert "keyword-passages" in broken.stdout
+    (warning,) = [line for line in broken.stderr.splitlines() if line.strip()]
+    assert warning.startswith("Warning: The plug-in 'word-swap' of my-parts was left out, because word_swap could not")
 
 
 def test_the_guide_names_every_key_of_a_recipe() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from typing import Any
 
 import typer
 
@@ -23,6 +25,7 @@ from mirrormask.cli import (
     train,
 )
 from mirrormask.cli.output import run_safely
+from mirrormask.core.plugins import BrokenPlugin
 
 app = typer.Typer(
     name="mirrormask",
@@ -65,8 +68,16 @@ app.command("info")(info.info)
 app.command("list")(parts.list_parts)
 
 
+def _in_one_line(message: Warning | str, category: type[Warning], filename: str, number: int, line: Any = None) -> str:
+    """Return a warning of ours as its sentence; others as Python shows them."""
+    if issubclass(category, BrokenPlugin):
+        return f"Warning: {message}\n"
+    return f"{filename}:{number}: {category.__name__}: {message}\n"
+
+
 def main() -> None:
     """Run the command line; the exit code says what happened."""
     # threads that wait busily for long make training many times slower as soon as another program wants a core
     os.environ.setdefault("GOMP_SPINCOUNT", "30000")
+    warnings.formatwarning = _in_one_line
     sys.exit(run_safely(app))

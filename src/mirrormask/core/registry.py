@@ -1,4 +1,5 @@
-"""Parts by name: a registry imports its own folder, so a new file is a new part with no other edit.
+"""Parts by name: a registry imports its own folder, so a new file is a new part with no other edit; and what other
+installed packages name as plug-ins, so a part of the user's own needs no edit here at all.
 
 The constructor signature of a part is its configuration, and the docstring of its file names its paper.
 """
@@ -15,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from mirrormask.core.errors import MirrormaskError, did_you_mean
 from mirrormask.core.fitting import WRONG, fitted, type_name
+from mirrormask.core.plugins import load_plugins
 
 T = TypeVar("T")
 Factory = TypeVar("Factory", bound=Callable[..., Any])
@@ -75,6 +77,8 @@ class Registry(Generic[T]):
             paper = paper_of(doc, (module and inspect.getdoc(module)) or "")
             if not paper:
                 raise TypeError(f"{factory.__module__}: the docstring needs a 'Paper:' line for {name!r}.")
+            if not f"{factory.__module__}.".startswith(f"{self.package}."):
+                self._load_own()  # a part from outside cannot take a name of ours
             if name in self._parts:
                 raise TypeError(f"{self.kind} {name!r} is registered twice.")
             self._parts[name] = Part(self.kind, name, factory, paper, summary_of(doc))
@@ -127,6 +131,10 @@ class Registry(Generic[T]):
         return self[name].build(**parameters)
 
     def _load(self) -> None:
+        self._load_own()
+        load_plugins()
+
+    def _load_own(self) -> None:
         if not self._loaded:
             self._loaded = True
             package = importlib.import_module(self.package)

@@ -8,6 +8,7 @@ from typing import Any
 
 from mirrormask.core.errors import one_of
 from mirrormask.core.part_files import ListedPart, NotReadable, files_of, listed_parts
+from mirrormask.core.plugins import plugins
 from mirrormask.core.registry import Part, Registry
 
 PLACES = {
@@ -41,6 +42,8 @@ def listing(kind: str = "") -> dict[str, list[ListedPart]]:
     """Return what can be said of the parts of every kind, or of one, from their files alone: without torch."""
     asked = _asked(kind)
     try:
+        if plugins():
+            raise NotReadable("parts from outside")
         every = _listed(place.partition(":")[0] for place in PLACES.values())
     except NotReadable:  # a part that only its import can tell
         return {name: [_of(part) for part in parts] for name, parts in catalogue(kind).items()}
