@@ -17,11 +17,11 @@ import torch
 from mirrormask.core.framing import frame_of
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.precision import best_precision
+from mirrormask.pretraining.held_out_score import RATE, HeldOutScore
 from mirrormask.pretraining.masking import Masking
 from mirrormask.pretraining.model import Pretraining
 from mirrormask.pretraining.packing import PackedRows
 from mirrormask.pretraining.plan import Plan
-from mirrormask.pretraining.scoring import RATE, HeldOutScore
 
 
 def measure(name: str, stream: Path, texts: int, length: int, precision: str) -> dict[str, float]:

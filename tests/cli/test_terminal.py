@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from mirrormask.cli.output import Output
-from mirrormask.cli.tables import draw, print_table
 from mirrormask.cli.terminal import Terminal, clean, clean_json
+from mirrormask.cli.terminal_tables import draw
 from mirrormask.reporting.tables import Table
 
 START = shlex.join([sys.executable, "-c", "from mirrormask.cli import main; main()"])
@@ -39,7 +39,7 @@ def test_everything_printed_is_cleaned(capsys: pytest.CaptureFixture[str]) -> No
     output.say(HOSTILE)
     output.line(HOSTILE, style="bold")
     output.table(HOSTILE, [HOSTILE, "n"], [[HOSTILE, "1.0"]])
-    print_table(output, Table(HOSTILE, (HOSTILE, "n"), ((HOSTILE, "2"),), note=HOSTILE))
+    output.report(Table(HOSTILE, (HOSTILE, "n"), ((HOSTILE, "2"),), note=HOSTILE))
     output.err.print(f"[bold]{HOSTILE}[/bold]")
     for text in (out.getvalue(), err.getvalue()):
         assert no_controls(text)
@@ -104,7 +104,7 @@ def test_what_is_no_terminal_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -
     out = printed(output)
     path = "/a/path/of/many/folders" * 20
     output.table("", ["what", "n"], [[path, "1"]])
-    print_table(output, Table(path, ("what", "n"), (("x", "2"),), note=path))
+    output.report(Table(path, ("what", "n"), (("x", "2"),), note=path))
     assert out.getvalue().count(path) == 3
 
 

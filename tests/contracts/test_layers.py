@@ -1,4 +1,7 @@
-"""Imports point down only, as the design says, and parts of one layer that are split by | never import each other."""
+"""Imports point down only, as the design says, and parts of one layer that are split by | never import each other.
+
+No modules import each other in a circle, and no two of them have one name.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,10 @@ LAYERS = (
     ("study",),
     ("cli", "service"),
 )
+VERBS = {
+    *("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "probe", "pretrain"),
+    *("info", "parts"),
+}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
@@ -78,6 +85,98 @@ def test_the_layers_are_those_of_the_design() -> None:
     assert [tuple(name.strip() for name in drawn[f"L{level}"].split("|")) for level in range(len(LAYERS))] == list(
         LAYERS
     )
+
+
+def modules(package: Path) -> dict[str, Path]:
+    """Return the file of every module of a package, by its full name."""
+    names = {
+        path: ".".join(("mirrormask", *path.relative_to(package).with_suffix("").parts))
+        for path in package.rglob("*.py")
+    }
+    return {name.removesuffix(".__init__"): path for path, name in names.items()}
+
+
+def circles(package: Path) -> list[list[str]]:
+    """Return the groups of modules that import each other in a circle, at any depth of a file and for types alone too.
+
+    The package's own front, which opens everything lazily, is no part of a circle.
+    """
+    files = modules(package)
+    below: dict[str, set[str]] = {}
+    for name, path in files.items():
+        dotted = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        found = (target for _, target in imported(ast.parse(path.read_text(encoding="utf-8")), dotted))
+        nearest = (target if target in files else target.rpartition(".")[0] for target in found)
+        below[name] = {target for target in nearest if target in files and target not in (name, "mirrormask")}
+    reached: dict[str, set[str]] = {}
+    for name in below:
+        seen, todo = set(), list(below[name])
+        while todo:
+            here = todo.pop()
+            if here not in seen:
+                seen.add(here)
+                todo += below[here]
+        reached[name] = seen
+    groups = {
+        tuple(sorted(other for other in seen if name in reached[other]))
+        for name, seen in reached.items()
+        if name in seen
+    }
+    return [list(group) for group in sorted(groups)]
+
+
+def same_names(package: Path) -> list[str]:
+    """Return the names that two modules or folders have; a verb may be named after the function that it calls."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(package.rglob("*.py")):
+        inside = path.relative_to(package)
+        named = inside.parent if path.name == "__init__.py" else inside
+        verb = inside.parts[0] == "cli" and path.stem in VERBS
+        if named.name and not verb:
+            places.setdefault(named.stem, []).append(str(named))
+    return [f"{name}: {', '.join(found)}" for name, found in places.items() if len(found) > 1]
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circles(PACKAGE) == []
+
+
+def test_no_two_modules_have_one_name() -> None:
+    assert same_names(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "from mirrormask.study.first import x\n",
+        "def f():\n    from mirrormask.study import first\n",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .first import X\n",
+    ],
+)
+def test_a_circle_is_found_however_it_is_closed(tmp_path: Path, second: str) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "first.py").write_text("import mirrormask.study.middle\n")
+    (folder / "middle.py").write_text("from mirrormask.study.second import y\n")
+    (folder / "second.py").write_text("import json\n")
+    (folder / "above.py").write_text("from mirrormask.study import first\n")
+    assert circles(tmp_path) == []
+    (folder / "second.py").write_text(second)
+    assert circles(tmp_path) == [[f"mirrormask.study.{name}" for name in ("first", "middle", "second")]]
+
+
+def test_one_name_for_two_things_is_found(tmp_path: Path) -> None:
+    folders = {"models": ["masking"], "pretraining": ["masking"], "data/text": ["__init__"]}
+    for folder, names in {**folders, "runs": ["text", "train", "tables"], "cli": ["tables", "train"]}.items():
+        (tmp_path / folder).mkdir(parents=True)
+        for name in names:
+            (tmp_path / folder / f"{name}.py").write_text("")
+    assert same_names(tmp_path) == [
+        "tables: cli/tables.py, runs/tables.py",
+        "text: data/text, runs/text.py",
+        "masking: models/masking.py, pretraining/masking.py",
+    ]
 
 
 @pytest.mark.parametrize(

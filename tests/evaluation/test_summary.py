@@ -7,9 +7,9 @@ import pytest
 
 from mirrormask.data.tasks.scored_pairs import ScoredPairs
 from mirrormask.evaluation.geometry import measure_shape
+from mirrormask.evaluation.own.own_report import score_own
 from mirrormask.evaluation.own.pairs_task import PairsTask
 from mirrormask.evaluation.own.queries import QueryDocuments
-from mirrormask.evaluation.own.report import score_own
 from mirrormask.evaluation.statistics.bootstrap import Estimate
 from mirrormask.evaluation.sts import StsReport, score_tasks
 from mirrormask.evaluation.summary import geometry_table, interval, own_table, query_tables, sts_tables, verdicts

@@ -13,11 +13,11 @@ from mirrormask.core.errors import MirrormaskError
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.precision import best_precision
 from mirrormask.pretraining.flops import matmul_rate, step_flops
+from mirrormask.pretraining.held_out_score import HeldOutScore
 from mirrormask.pretraining.masking import IGNORED, Masking
 from mirrormask.pretraining.model import Pretraining, fresh_bert, set_dropout
 from mirrormask.pretraining.packing import PackedRows
 from mirrormask.pretraining.plan import Plan
-from mirrormask.pretraining.scoring import HeldOutScore
 
 PLAN = Plan(layers=2, width=32, heads=2, positions=32, length=16, dropout=0.0)
 

@@ -17,7 +17,7 @@ from mirrormask.data.tasks.sts_tasks import STS_TASKS
 from mirrormask.data.text import sources
 from mirrormask.evaluation.statistics.correlation import spearman
 from mirrormask.runs.recipe import build_recipe
-from mirrormask.study.scoring import PAIRS, SCHEMA, SCORES
+from mirrormask.study.run_scores import PAIRS, SCHEMA, SCORES
 
 TASKS = ("sts12", "sts13", "stsb", "stsb-dev")
 

@@ -8,7 +8,7 @@ import pytest
 from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.core.storage import read_json, write_json
 from mirrormask.study.rows import ORDER, find_rows, keep_order, row_order
-from mirrormask.study.scoring import SCORES
+from mirrormask.study.run_scores import SCORES
 
 Write = Callable[..., Path]
 

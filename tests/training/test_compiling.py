@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from mirrormask.objectives.info_nce import InfoNCE
-from mirrormask.objectives.masked_lm import MaskedLMLoss
+from mirrormask.objectives.masked_lm_loss import MaskedLMLoss
 from mirrormask.stabilizers.sam import SAM
 from mirrormask.training import compiling
 from mirrormask.training.compiling import WORTH_STEPS, can_replay, compile_encoder, restore, should_compile

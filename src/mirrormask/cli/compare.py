@@ -7,7 +7,6 @@ from pathlib import Path
 import typer
 
 from mirrormask.cli.output import Json, Output, Quiet
-from mirrormask.cli.tables import print_table
 
 
 def compare(
@@ -54,7 +53,7 @@ def compare(
     def show() -> None:
         table = comparison_table(found)
         if form == "terminal":
-            print_table(output, table)
+            output.report(table)
         else:
             output.line((markdown if form == "markdown" else latex)(table))
         for path in drawn:

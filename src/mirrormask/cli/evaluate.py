@@ -7,7 +7,6 @@ from pathlib import Path
 import typer
 
 from mirrormask.cli.output import Json, Output, Quiet
-from mirrormask.cli.tables import print_table
 
 
 def evaluate(
@@ -95,7 +94,7 @@ def evaluate(
 
     def show() -> None:
         for table in found.tables():
-            print_table(output, table)
+            output.report(table)
         for sentence in found.verdict():
             output.line(sentence, style="bold")
         if report is not None:

@@ -13,11 +13,14 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from mirrormask.core.errors import MirrormaskError
+
+if TYPE_CHECKING:
+    from mirrormask.reporting.tables import Table
 
 Json = typer.Option(False, "--json", help="Print the result as one JSON object on stdout.")
 Quiet = typer.Option(False, "--quiet", "-q", help="Print only the result and errors.")
@@ -57,9 +60,18 @@ class Output:
 
     def table(self, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
         """Print a table whose columns from `left` on are numbers."""
-        from mirrormask.cli.tables import draw
+        from mirrormask.cli.terminal_tables import draw
 
         draw(self.out, title, header, rows, texts=range(left))
+
+    def report(self, table: Table) -> None:
+        """Print a table of a report with its note; emphasized rows are bold."""
+        from mirrormask.cli.terminal_tables import draw
+
+        draw(self.out, table.title, table.columns, table.rows, texts={0, *table.texts}, bold=table.emphasized)
+        if table.note:
+            self.line(table.note, style="dim")
+        self.line("")
 
 
 def run_safely(app: typer.Typer) -> int:

@@ -9,7 +9,6 @@ import typer
 
 from mirrormask.cli.output import Json, Output, Quiet
 from mirrormask.cli.progress import reporter_for
-from mirrormask.cli.tables import print_table
 
 
 def quickstart(
@@ -68,7 +67,7 @@ def quickstart(
 
     def show() -> None:
         for table in found.evaluation.tables():
-            print_table(output, table)
+            output.report(table)
         for question, pair in found.answers.items():
             output.line(f"{question}?", style="bold")
             for when, answer in zip(("before", "after"), pair, strict=True):

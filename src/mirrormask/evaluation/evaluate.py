@@ -15,8 +15,8 @@ from mirrormask.data.tasks.sts_tasks import STS_SUITE
 from mirrormask.data.text.sources import DatasetMissing
 from mirrormask.evaluation.geometry import GeometryReport, measure_shape, pairs_for_shape
 from mirrormask.evaluation.model_names import model_names
+from mirrormask.evaluation.own.own_report import OwnReport, score_own
 from mirrormask.evaluation.own.reading import read_own
-from mirrormask.evaluation.own.report import OwnReport, score_own
 from mirrormask.evaluation.own.task import OwnTask
 from mirrormask.evaluation.statistics.bootstrap import RESAMPLES
 from mirrormask.evaluation.sts import StsReport, load_tasks, score_tasks, sentences
@@ -74,7 +74,7 @@ class EvaluationReport:
 
     def html(self) -> str:
         """Return a page with verdict, tables and figures that needs nothing but itself."""
-        from mirrormask.evaluation.report import evaluation_page
+        from mirrormask.evaluation.evaluation_page import evaluation_page
 
         return evaluation_page(self.models, self.verdict(), self.sts, self.own, self.geometry, self.resamples)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mirrormask.evaluation.geometry import GeometryReport
+from mirrormask.evaluation.own.own_report import OwnReport
 from mirrormask.evaluation.own.queries import QueryDocuments
-from mirrormask.evaluation.own.report import OwnReport
 from mirrormask.evaluation.statistics.bootstrap import Difference, Estimate
 from mirrormask.evaluation.statistics.comparison import METRICS, Comparison
 from mirrormask.evaluation.sts import StsReport

@@ -1,6 +1,6 @@
 """Which tokens are hidden, and how: a fixed number in every row, never a special token.
 
-A fixed number per row keeps shapes equal, so that the LM head runs at these positions alone; `models.masking` says what
+A fixed number per row keeps shapes equal, so that the LM head runs at these positions alone; `models.hiding` says what
 a chosen token is hidden behind. Whole words: Cui et al. 2021, "Pre-training with whole word masking for Chinese BERT".
 """
 
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from mirrormask.data.text.vocabulary import word_starts
-from mirrormask.models.masking import hide
+from mirrormask.models.hiding import hide
 
 IGNORED = -100
 """The label of a place that does not count."""

@@ -14,8 +14,8 @@ from mirrormask.core.transfer import to_device
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.objectives.mirror_nce import mirror_nce
 from mirrormask.pretraining.masking import IGNORED, Masking
-from mirrormask.pretraining.objectives import bag_loss, row_vectors
 from mirrormask.pretraining.plan import Plan
+from mirrormask.pretraining.row_losses import bag_loss, row_vectors
 
 
 def fresh_bert(plan: Plan, vocabulary: int, pad_id: int) -> Any:

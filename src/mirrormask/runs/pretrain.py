@@ -28,14 +28,14 @@ from mirrormask.models.precision import best_precision
 from mirrormask.pretraining.budget import steps_in
 from mirrormask.pretraining.card import write_card
 from mirrormask.pretraining.centering import last_norm_and_head, mean_vector, move_origin
+from mirrormask.pretraining.held_out_score import HeldOutScore
 from mirrormask.pretraining.masking import Masking
 from mirrormask.pretraining.model import Pretraining, fresh_bert, set_dropout
-from mirrormask.pretraining.objectives import word_weights
 from mirrormask.pretraining.packing import ASIDE, PackedRows, Stream
 from mirrormask.pretraining.plan import Plan
+from mirrormask.pretraining.prepared_text import PreparedText
 from mirrormask.pretraining.rates import Rates
-from mirrormask.pretraining.scoring import HeldOutScore
-from mirrormask.pretraining.text import PreparedText
+from mirrormask.pretraining.row_losses import word_weights
 from mirrormask.runs.runner import MODEL, RECORD, WORK, RunResult, open_folder, spare_read
 from mirrormask.runs.versions import versions
 from mirrormask.training.compiling import should_compile

@@ -21,10 +21,10 @@ from mirrormask.core.wording import counted
 from mirrormask.data.docstrings.collecting import Docstring, collect
 from mirrormask.data.docstrings.retrieval import HeldOut, hold_out
 from mirrormask.evaluation.evaluate import EvaluationReport
+from mirrormask.evaluation.evaluation_page import geometry_sections, own_section
 from mirrormask.evaluation.geometry import measure_shape
+from mirrormask.evaluation.own.own_report import score_own
 from mirrormask.evaluation.own.queries import QueryDocuments
-from mirrormask.evaluation.own.report import score_own
-from mirrormask.evaluation.report import geometry_sections, own_section
 from mirrormask.evaluation.vectors import TextVectors
 from mirrormask.models.encoder import load
 from mirrormask.reporting.page import Section, render, save

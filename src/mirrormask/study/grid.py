@@ -21,7 +21,7 @@ from mirrormask.core.errors import MirrormaskError, at_least, one_of
 from mirrormask.core.seeding import Seeds
 from mirrormask.runs.recipe import Recipe
 from mirrormask.study.rows import keep_order
-from mirrormask.study.scoring import SCORES, read_scores, same_run, score_encoder
+from mirrormask.study.run_scores import SCORES, read_scores, same_run, score_encoder
 
 if TYPE_CHECKING:
     from mirrormask.runs.runner import RunResult

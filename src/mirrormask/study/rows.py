@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mirrormask.core.errors import DataError, MirrormaskError, did_you_mean
 from mirrormask.core.storage import read_json, write_json
 from mirrormask.evaluation.statistics.seed_bootstrap import TaskPairs
-from mirrormask.study.scoring import SCORES, comparable, read_pairs, read_scores
+from mirrormask.study.run_scores import SCORES, comparable, read_pairs, read_scores
 
 ORDER = "rows.json"
 """In the folder of a study: the names of its rows, in the order of the command."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mirrormask.evaluation.own.report import evaluate_own
+from mirrormask.evaluation.own.own_report import evaluate_own
 
 
 def letters(texts: Sequence[str]) -> NDArray[np.float32]:

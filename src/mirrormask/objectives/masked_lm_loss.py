@@ -5,7 +5,7 @@ Paper: Gao et al. 2021, "SimCSE: Simple Contrastive Learning of Sentence Embeddi
 
     loss = mean over masked positions t of -log p_LM(x_t | masked x)
 
-A position is chosen with chance `rate`, and hidden as `models.masking` says. All sentences of the batch are masked in a
+A position is chosen with chance `rate`, and hidden as `models.hiding` says. All sentences of the batch are masked in a
 forward of their own. The head is a copy of the model's own and is trained, its output matrix not tied to the input
 embeddings, as in the published code; it runs at the masked positions alone, and is saved with the encoder.
 """
@@ -24,9 +24,9 @@ from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.errors import MirrormaskError, above
 from mirrormask.core.framing import frame_of
 from mirrormask.core.transfer import to_device
+from mirrormask.models.hiding import hide
 from mirrormask.models.lm_head import head_weights
 from mirrormask.models.masked_lm import MaskedLM as Reader
-from mirrormask.models.masking import hide
 from mirrormask.objectives import Ask, Objective, objectives
 
 _BLOCK = 4096  # hidden tokens whose scores of the whole vocabulary are held at a time

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mirrormask.models.masking import hide
+from mirrormask.models.hiding import hide
 
 
 def test_shares_are_those_of_bert_and_nothing_else_changes() -> None:

@@ -15,9 +15,9 @@ from mirrormask.core.errors import MirrormaskError, ModelError
 from mirrormask.models.bulk import tokenize
 from mirrormask.models.encoder import build_encoder, save_encoder
 from mirrormask.models.masked_lm import MaskedLM
-from mirrormask.objectives import masked_lm
+from mirrormask.objectives import masked_lm_loss
 from mirrormask.objectives.info_nce import InfoNCE
-from mirrormask.objectives.masked_lm import MaskedLMLoss
+from mirrormask.objectives.masked_lm_loss import MaskedLMLoss
 from mirrormask.runs.recipe import build_recipe
 from mirrormask.runs.runner import run_recipe
 from mirrormask.training.forward import states_at
@@ -126,7 +126,7 @@ def test_in_small_parts_the_loss_and_its_gradient_are_the_same(
     """Few rows through the encoder at a time, and few hidden tokens through the head."""
     found = []
     for block in (4096, 7):
-        monkeypatch.setattr(masked_lm, "_BLOCK", block)
+        monkeypatch.setattr(masked_lm_loss, "_BLOCK", block)
         encoder, objective = attached()
         torch.manual_seed(0)
         tokens = tokenize(encoder, [text[: 10 + 3 * i] for i, text in enumerate(sentences[:20])])

@@ -7,20 +7,10 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mirrormask.cli.output import Output
     from mirrormask.cli.terminal import Terminal
-    from mirrormask.reporting.tables import Table
 
 _GAP = 2  # spaces between columns
 _FOLDED = 12  # characters below which a folded column cannot be read
-
-
-def print_table(output: Output, table: Table) -> None:
-    """Print a table with its note; emphasized rows are bold."""
-    draw(output.out, table.title, table.columns, table.rows, texts={0, *table.texts}, bold=table.emphasized)
-    if table.note:
-        output.line(table.note, style="dim")
-    output.line("")
 
 
 def draw(

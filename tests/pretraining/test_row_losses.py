@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mirrormask.pretraining.masking import IGNORED
-from mirrormask.pretraining.objectives import bag_loss, row_vectors, word_weights
+from mirrormask.pretraining.row_losses import bag_loss, row_vectors, word_weights
 
 
 def test_bag_loss_is_the_loop() -> None:

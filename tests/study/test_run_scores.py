@@ -12,7 +12,7 @@ from mirrormask.core.errors import MirrormaskError
 from mirrormask.data.tasks.sts_tasks import load_sts
 from mirrormask.evaluation.sts import sts_spearman
 from mirrormask.runs.recipe import build_recipe
-from mirrormask.study.scoring import read_pairs, read_scores, same_run, score_encoder
+from mirrormask.study.run_scores import read_pairs, read_scores, same_run, score_encoder
 
 
 def test_scores_and_pairs_of_an_encoder(tiny: Callable[..., Any], sts_data: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from datetime import date
 
 from mirrormask.evaluation.figures import bars, plane, similarity_density, spectrum
 from mirrormask.evaluation.geometry import GeometryReport
-from mirrormask.evaluation.own.report import OwnReport
+from mirrormask.evaluation.own.own_report import OwnReport
 from mirrormask.evaluation.statistics.comparison import METRICS
 from mirrormask.evaluation.sts import StsReport
 from mirrormask.evaluation.summary import HEADLINE, geometry_table, own_table, query_tables, sts_tables
