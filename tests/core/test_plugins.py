@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,7 @@ Install = Callable[[str, dict[str, str], str], None]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Return what leaves a distribution: its name, its modules, and the value of its entry point."""
     folder = tmp_path / "shapes_of_a_test"
     folder.mkdir()
@@ -53,7 +53,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(f"[mirrormask.parts]\n{name}-parts = {value}\n")
 
-    yield leave  # type: ignore[misc]
+    yield leave
     for module in [m for m in sys.modules if m.endswith("_of_a_test") or "shapes_of_a_test" in m]:
         del sys.modules[module]
 

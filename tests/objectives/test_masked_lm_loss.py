@@ -174,7 +174,8 @@ def test_the_trained_head_is_saved_with_the_encoder(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a run saves guesses masked words as the model in training did, and not as its start."""
-    start, kept = tiny_of_kind(kind), []
+    start = tiny_of_kind(kind)
+    kept: list[Any] = []
     plain = MaskedLMLoss.attach
 
     def noted(self: MaskedLMLoss, encoder: Any) -> None:

@@ -39,15 +39,16 @@ def test_the_first_broken_step_ends_the_rows() -> None:
 
 
 def test_cosines_of_positives_and_negatives(tiny: Callable[..., Any], sentences: list[str]) -> None:
-    from mirrormask.core.batch import Batch
+    from mirrormask.core.batch import Batch, Step
 
     encoder = tiny(pooling="mean")
     vocabulary = Vocabulary(frame_of(encoder.tokenizer), word_starts(encoder.tokenizer), None, frozenset())
     method = Method(encoder, methods.build("simcse-unsup"), vocabulary).train()
     assert method.similarities() == {}
+    seen: list[Step] = []
+    method.objective.register_forward_pre_hook(lambda _module, given: seen.append(given[0]))
     method(Batch((tokenize(encoder, sentences[:5]),)), 0)
-    step = method._last
-    assert step is not None
+    (step,) = seen
     cosine = torch.nn.functional.cosine_similarity
     table = [[cosine(a, p, dim=0).item() for p in step.positive] for a in step.anchor]
     found = method.similarities()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from typing import Any
 
 import typer
 
@@ -68,11 +67,13 @@ app.command("info")(info.info)
 app.command("list")(parts.list_parts)
 
 
-def _in_one_line(message: Warning | str, category: type[Warning], filename: str, number: int, line: Any = None) -> str:
+def _in_one_line(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
     """Return a warning of ours as its sentence; others as Python shows them."""
     if issubclass(category, BrokenPlugin):
         return f"Warning: {message}\n"
-    return f"{filename}:{number}: {category.__name__}: {message}\n"
+    return f"{filename}:{lineno}: {category.__name__}: {message}\n"
 
 
 def main() -> None:

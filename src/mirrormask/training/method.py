@@ -369,8 +369,8 @@ def _joined(steps: Sequence[Step]) -> Step:
     if len(steps) == 1:
         return steps[0]
 
-    def rows(name: str) -> Tensor | None:
+    def rows(name: str) -> Any:
         found = [getattr(step, name) for step in steps]
         return None if any(each is None for each in found) else torch.cat(found)
 
-    return Step(*(rows(name) for name in ("anchor", "positive")), labels=rows("labels"), text_ids=rows("text_ids"))  # type: ignore[arg-type]
+    return Step(**{name: rows(name) for name in ("anchor", "positive", "labels", "text_ids")})
