@@ -46,6 +46,7 @@ def expected(tokenizer: Any, rows: list[str]) -> list[list[int]]:
 
 @pytest.mark.parametrize("name", ["wordpiece", "byte_bpe", "unigram"])
 @pytest.mark.parametrize("cached", [0, 20, 1 << 16])
+@pytest.mark.filterwarnings("ignore::mirrormask.core.unknown.UnknownTokens")
 def test_equals_the_tokenizer(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, name: str, cached: int
 ) -> None:

@@ -21,6 +21,7 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.filterwarnings("ignore::mirrormask.core.unknown.UnknownTokens")
 def test_segment_takes_the_chinese_model_and_no_spaces(tmp_path: Path) -> None:
     text = "他在OpenAI公司工作，今天下雨了。"
     file = write(tmp_path / "text.txt", text + "\n")
@@ -58,6 +59,7 @@ def test_words_across_a_cut_keep_their_inner_boundaries() -> None:
         assert ["".join(piece) for piece in pieces] == clauses("".join(line), most)
 
 
+@pytest.mark.filterwarnings("ignore::mirrormask.core.unknown.UnknownTokens")
 def test_dropped_spaces_of_english_are_said(tmp_path: Path) -> None:
     file = write(tmp_path / "text.txt", "今天 下雨\nthe old boat\n我 love you\n猫 5 只\n")
     found = probe_file("segment", file, FileProbe(precision="fp32"))

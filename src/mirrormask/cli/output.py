@@ -11,19 +11,23 @@ import json
 import math
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.errors import MirrormaskError, MirrormaskWarning
 
 if TYPE_CHECKING:
     from mirrormask.reporting.tables import Table
 
 Json = typer.Option(False, "--json", help="Print the result as one JSON object on stdout.")
 Quiet = typer.Option(False, "--quiet", "-q", help="Print only the result and errors.")
+
+
+_warned: list[str] = []  # by this command
 
 
 class Output:
@@ -52,9 +56,9 @@ class Output:
         self.out.print(text, style=style or None, markup=False, soft_wrap=True)
 
     def result(self, content: dict[str, Any], show: Callable[[], None]) -> None:
-        """Print the result: as JSON, or as `show` does."""
+        """Print the result: as JSON, with what was warned of, or as `show` does."""
         if self.as_json:
-            _write_json(content, indent=2)
+            _write_json({**content, "warnings": list(_warned)} if _warned else content, indent=2)
         else:
             show()
 
@@ -81,7 +85,7 @@ def run_safely(app: typer.Typer) -> int:
     arguments = sys.argv[1:]
     prepare_streams()
     try:
-        with _interrupt_is_ours():
+        with _interrupt_is_ours(), _warnings_are_ours(arguments):
             code = app(args=arguments, prog_name="mirrormask", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -125,6 +129,32 @@ def _interrupt_is_ours() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _warnings_are_ours(arguments: Sequence[str]) -> Iterator[None]:
+    """Say our own warnings once, in a line of their own and without a place in the source."""
+    _warned.clear()
+    quiet = not {"--json", "--quiet", "-q"}.isdisjoint(arguments)
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if not issubclass(category, MirrormaskWarning):
+                others(message, category, *place, **more)
+            elif str(message) not in _warned:
+                _warned.append(str(message))
+                if not quiet:
+                    from rich.text import Text
+
+                    from mirrormask.cli.terminal import Terminal
+
+                    said = Text.assemble(("Warning: ", "bold yellow"), str(message))
+                    Terminal(stderr=True).print(said, soft_wrap=True)
+
+        warnings.showwarning = show
+        warnings.simplefilter("always", MirrormaskWarning)
+        yield
 
 
 def _finite(value: Any) -> Any:

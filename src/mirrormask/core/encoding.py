@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mirrormask.core.errors import DataError
+from mirrormask.core.unknown import UnknownCount
 
 _CACHED_WORDS = 1 << 17  # about 25 MB
 _LONGEST_CACHED = 40  # characters
@@ -24,11 +25,13 @@ class Encoder:
 
     Args:
         tokenizer: a Hugging Face tokenizer.
+        enough: tokens to see before warning that many of them are unknown; more where a call has few texts.
     """
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, *, enough: int = 1) -> None:
         self.dtype = np.dtype(np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32)
         self._tokenizer = tokenizer
+        self.count = UnknownCount(tokenizer, enough=enough)
         self._fast = plain_copy(tokenizer)
         self._words: dict[str, bytes] | None = {"": b""} if _splits_at_spaces(self._fast) else None
         self._marks = "" if self._words is None else _free_marks(self._fast)
@@ -36,7 +39,9 @@ class Encoder:
 
     def __call__(self, texts: list[str]) -> list[bytes]:
         """Return the ids of each text, as the bytes of an array of `dtype`."""
-        return self._encode(texts) if self._words is None else self._by_words(texts, self._words)
+        rows = self._encode(texts) if self._words is None else self._by_words(texts, self._words)
+        self.count.add(np.frombuffer(b"".join(rows), dtype=self.dtype), texts)
+        return rows
 
     def _encode(self, texts: list[str]) -> list[bytes]:
         if self._fast is None:

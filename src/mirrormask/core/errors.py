@@ -15,6 +15,10 @@ class MirrormaskError(Exception):
     exit_code = 2
 
 
+class MirrormaskWarning(UserWarning):
+    """Something that makes a result worth less than it looks; the CLI prints it once, and `--json` lists it."""
+
+
 class DataError(MirrormaskError):
     """A corpus, dataset or task that cannot be read as asked."""
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 
 from mirrormask.core.storage import read_json
+from mirrormask.core.unknown import BareTokenizer, UnknownCount
 from mirrormask.models.model_files import FACTS, settings, weight_files
 from mirrormask.models.names import resolve
 
@@ -60,15 +61,15 @@ def few_vectors(folder: str | Path, texts: Sequence[str]) -> Floats | None:
     try:
         mode = _pooling_mode(folder)
         config = settings(folder, "config.json")
-        if mode is None or not _is_plain_bert(config):
+        if mode is None or not _is_plain_bert(config) or _width(folder, config) != config["hidden_size"]:
             return None
         weights = _weights(folder, int(config["num_hidden_layers"]))
         rows = _rows(folder, texts)
         if weights is None or max(map(len, rows)) > _longest(folder, config):
             return None
         states = [_states(weights, config, row) for row in rows]
-    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, SafetensorError):
-        return None  # what is wrong with a model, its loader says
+    except Exception:  # what is wrong with a model, its loader says
+        return None
     found = np.stack([each[0] if mode == "cls" else each.mean(0) for each in states])
     return found if np.isfinite(found).all() else None
 
@@ -83,6 +84,11 @@ def _pooling_mode(folder: Path) -> str | None:
     mode = settings(folder / "1_Pooling", "config.json").get("pooling_mode")
     lower = settings(folder, "sentence_bert_config.json").get("do_lower_case")
     return mode if kinds == ["Transformer", "Pooling"] and mode in ("mean", "cls") and not lower else None
+
+
+def _width(folder: Path, config: Mapping[str, Any]) -> Any:
+    """Return how many numbers the pooling says that vectors have."""
+    return settings(folder / "1_Pooling", "config.json").get("embedding_dimension", config["hidden_size"])
 
 
 def _is_plain_bert(config: Mapping[str, Any]) -> bool:
@@ -119,7 +125,13 @@ def _rows(folder: Path, texts: Sequence[str]) -> list[list[int]]:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return [each.ids for each in tokenizer.encode_batch(list(texts))]
+    found = tokenizer.encode_batch(list(texts))
+    unknown = tokenizer.token_to_id(getattr(tokenizer.model, "unk_token", None) or "")
+    own = [
+        number for each in found for number, added in zip(each.ids, each.special_tokens_mask, strict=True) if not added
+    ]
+    UnknownCount(BareTokenizer(unknown, str(folder))).add(np.array(own, dtype=np.int64), texts)
+    return [each.ids for each in found]
 
 
 def _states(weights: Mapping[str, Floats], config: Mapping[str, Any], ids: list[int]) -> Floats:

@@ -67,6 +67,13 @@ def pack(
             for writer in writers:
                 writer.abandon()
             raise
+        if encode.count.tokens and encode.count.unknown == encode.count.tokens:
+            for writer in writers:
+                writer.abandon()
+            raise DataError(
+                "Every token of the text is unknown to the tokenizer, so there is nothing to learn. Name a model that "
+                "reads this text, or none, and a tokenizer is learned from it."
+            )
         counts = [len(writer) for writer in writers]
         for writer in writers:
             writer.finish().close()

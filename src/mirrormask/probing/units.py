@@ -13,6 +13,7 @@ from mirrormask.core.batch import Frame, Ids
 from mirrormask.core.encoding import plain_copy
 from mirrormask.core.errors import DataError
 from mirrormask.core.framing import frame_of
+from mirrormask.core.unknown import UnknownCount
 
 Places = NDArray[np.int64]
 
@@ -76,6 +77,7 @@ class UnitTokenizer:
         self._fast = plain_copy(tokenizer)
         self._frame: Frame = frame_of(tokenizer)
         self._unknown = tokenizer.unk_token_id
+        self._count = UnknownCount(tokenizer)
 
     def __call__(self, sentences: Sequence[Sequence[str]], first: int = 1) -> list[Units]:
         """Return the units of each sentence.
@@ -99,8 +101,11 @@ class UnitTokenizer:
                     f"{self.label} {number} has {total} tokens in {len(sentence)} units, and the model reads at most "
                     f"{self.limit}. Split or shorten it: it begins {self.separator.join(sentence)[:40]!r}."
                 )
-            ids = np.concatenate([prefix, *(np.asarray(piece, dtype=np.int64) for piece in pieces), suffix])
-            found.append(Units(ids, len(prefix) + np.cumsum(sizes) - sizes, sizes))
+            row = np.concatenate([prefix, *(np.asarray(piece, dtype=np.int64) for piece in pieces), suffix])
+            found.append(Units(row, len(prefix) + np.cumsum(sizes) - sizes, sizes))
+        inside = slice(len(self._frame.prefix), -len(self._frame.suffix) or None)
+        ids = np.concatenate([np.empty(0, dtype=np.int64), *(units.ids[inside] for units in found)])
+        self._count.add(ids, [unit for sentence in sentences for unit in sentence])
         return found
 
     def _check(self, number: int, sentence: Sequence[str]) -> None:

@@ -22,6 +22,7 @@ __all__ = ["LazyTokens", "TokenStore", "Tokenized", "build_tokens", "open_tokens
 
 _FORMAT = 1
 _ROWS, _BYTES = 4096, 1 << 20  # what is tokenized at once, to bound memory
+_JUDGED = 10_000  # tokens drawn one row at a time before they tell whether the tokenizer fits the text
 
 Progress = Callable[[int], None]
 
@@ -95,7 +96,7 @@ class LazyTokens:
         self.truncated = 0
         self.starts = word_starts(tokenizer)
         self._corpus = corpus
-        self._encode = Encoder(tokenizer)
+        self._encode = Encoder(tokenizer, enough=_JUDGED)
 
     @property
     def width(self) -> int:
