@@ -28,7 +28,7 @@ def compare(
 ) -> None:
     """Compare runs over seeds: mean ± deviation, tests paired by seed, and a plain verdict.
 
-    The runs come from [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5 --out runs/ab[/bold]
+    The runs come from [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5,6 --out runs/ab[/bold]
 
     [bold]mirrormask compare runs/ab --figures figures[/bold], and as a page: [bold]mirrormask study runs/ab[/bold]
     """

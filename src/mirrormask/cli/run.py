@@ -41,7 +41,7 @@ def run(
 
     One run: [bold]mirrormask run recipes/simcse-unsup-mini.toml seed=7 --out runs/simcse-7[/bold]
 
-    Is one recipe really better? [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5 --out runs/ab[/bold], then
+    Is one recipe really better? [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5,6 --out runs/ab[/bold], then
     [bold]mirrormask compare runs/ab[/bold]
     """
     from mirrormask.cli.running import perform

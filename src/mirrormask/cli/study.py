@@ -27,7 +27,7 @@ def study(
 ) -> None:
     """Write the page of a study: every number on it comes from run folders, and missing rows are named.
 
-    The runs come from [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5 --out runs/ab[/bold]
+    The runs come from [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5,6 --out runs/ab[/bold]
 
     [bold]mirrormask study runs/ab[/bold], or with words and tables of your own: [bold]mirrormask study my-study.toml
     runs/ab[/bold]

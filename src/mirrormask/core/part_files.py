@@ -43,7 +43,9 @@ def files_of(module: str) -> dict[str, Path]:
     """Return the files of a module and of those in it, by their dotted names; only what it lies in is imported."""
     found = [importlib.util.find_spec(module)]
     places = found[0].submodule_search_locations if found[0] is not None else None
-    found += [each.module_finder.find_spec(f"{module}.{each.name}") for each in pkgutil.iter_modules(places or [])]
+    found += [
+        each.module_finder.find_spec(f"{module}.{each.name}", None) for each in pkgutil.iter_modules(places or [])
+    ]
     if any(spec is None or not str(spec.origin).endswith(".py") for spec in found):
         raise NotReadable(module)
     return {spec.name: Path(str(spec.origin)) for spec in found if spec is not None}

@@ -65,7 +65,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 def weight_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     """Return the shape of every weight of a model; only the heads of its files are read."""
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     for file in weight_files(folder):
         with safe_open(file, framework="np") as stored:
             found |= {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
