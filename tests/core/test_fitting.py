@@ -19,6 +19,9 @@ from mirrormask.core.fitting import WRONG, fitted, type_name
         (2, float | None, 2.0),
         (["a", "b"], tuple[str, ...], ("a", "b")),
         ("a", tuple[str, ...], ("a",)),
+        ([], tuple[str, ...], ()),
+        ([0.9, 0.98], tuple[float, float], (0.9, 0.98)),
+        ((1, 0.5), tuple[float, float], (1.0, 0.5)),
         (object, Any, object),
     ],
 )
@@ -40,6 +43,12 @@ def test_values_that_fit(value: Any, hint: Any, expected: Any) -> None:
         (1, str),
         (None, int),
         ([1], tuple[str, ...]),
+        ([0.9], tuple[float, float]),
+        ([0.9, 0.98, 0.99], tuple[float, float]),
+        ([0.9, "x"], tuple[float, float]),
+        ([0.9, True], tuple[float, float]),
+        (0.9, tuple[float, float]),
+        ("ab", tuple[float, float]),
     ],
 )
 def test_values_that_do_not(value: Any, hint: Any) -> None:
@@ -48,6 +57,7 @@ def test_values_that_do_not(value: Any, hint: Any) -> None:
 
 def test_types_in_words() -> None:
     names = [type_name(hint) for hint in (str, int, float, bool, float | None, int | str, tuple[str, ...])]
+    names.append(type_name(tuple[float, float]))
     assert names == [
         "a text",
         "a whole number",
@@ -56,4 +66,5 @@ def test_types_in_words() -> None:
         "a number",
         "a whole number or a text",
         "a list of texts",
+        "a list of 2 numbers",
     ]

@@ -109,3 +109,42 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120, env=environment)
     assert done.stdout.strip() == "method"
     assert done.stderr == ""
+
+
+def test_a_rate_that_ruins_the_model_leaves_what_can_go_on(
+    cli: Cli, arguments: Callable[[Path], list[str]], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    ruinous, slower = ["--learning-rate", "1e20"], ["--learning-rate", "1e-4"]
+    ran = cli(*arguments(out), *ruinous)
+    assert ran.code == 5
+    assert f"the last good weights are in {out / 'checkpoint'} (step 0). Go on with --resume" in ran.err
+    from safetensors.torch import load_file
+
+    kept = load_file(out / "checkpoint" / "weights.safetensors")
+    assert all(value.isfinite().all() and value.abs().max() < 100 for value in kept.values())
+    ran = cli(*arguments(out), *slower, "--resume")
+    assert ran.code == 0, ran.err
+    assert "From step 1 on the learning rate is 0.0001; it was 1e+20." in ran.err
+    assert steps_in(out) == STEPS
+    whole = tmp_path / "whole"
+    assert cli(*arguments(whole), *slower, "--quiet").code == 0
+    assert weights(out) == weights(whole)
+
+
+def test_the_saved_encoder_scores_what_was_recorded(
+    cli: Cli, corpus_file: Path, tiny_folder: Path, pairs_file: Path, tmp_path: Path
+) -> None:
+    """With an average of the weights, and the best step in the middle: the average was measured, so it is kept."""
+    from mirrormask.evaluation.own.reading import load_pairs
+    from mirrormask.evaluation.sts import sts_spearman
+    from mirrormask.models.encoder import load
+
+    out = tmp_path / "run"
+    command = ["train", corpus_file, "--model", tiny_folder, "--out", out, "--dev", pairs_file, "--batch-size", "8"]
+    command += ["--steps", "60", "--learning-rate", "1e-3", "--seed", "5", "--set", "training.schedule=constant"]
+    ran = cli(*command, "--set", "training.evaluate_every=5", "--set", "training.average=0.9", "--json")
+    assert ran.code == 0, ran.err
+    result = ran.json["result"]
+    assert 0 < result["best_step"] < 60
+    assert sts_spearman(load(out / "model"), load_pairs(pairs_file)) == pytest.approx(result["best_score"], abs=1e-4)

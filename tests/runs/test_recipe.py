@@ -44,6 +44,15 @@ def test_values_of_overrides(text: str, value: Any) -> None:
     assert parse_value(text) == value
 
 
+def test_a_list_of_numbers_in_a_file_and_on_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "recipe.toml"
+    file.write_text("[training]\nbetas = [0.9, 0.98]\n", encoding="utf-8")
+    assert read_recipe(file).training["betas"] == (0.9, 0.98)
+    assert build_recipe(apply_overrides({}, ["training.betas=[0.8,0.9]"])).training["betas"] == (0.8, 0.9)
+    with pytest.raises(MirrormaskError, match=r"\[training\] betas must be a list of 2 numbers\. Got \[0\.9\]"):
+        build_recipe({"training": {"betas": [0.9]}})
+
+
 def test_an_override_finds_its_table() -> None:
     tables = apply_overrides(
         {}, ["steps=1", "seed=2", "corpus=x", "pooling=max", "temperature=0.1", "pairing.name=self"]

@@ -56,3 +56,11 @@ def test_cosines_of_positives_and_negatives(tiny: Callable[..., Any], sentences:
     others = sum(table[i][j] for i in range(5) for j in range(5) if i != j) / 20
     assert found["positive_cosine"].item() == pytest.approx(own, abs=1e-5)
     assert found["negative_cosine"].item() == pytest.approx(others, abs=1e-5)
+
+
+def test_an_update_that_was_not_made_is_broken_too() -> None:
+    losses = Losses()
+    losses.add(4, torch.tensor(1.0), torch.tensor(2.0), 0.1, updated=False)
+    rows, broken = losses.take()
+    assert rows == []
+    assert str(broken) == "The update of step 4 makes weights that are no numbers"

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 from transformers import get_cosine_schedule_with_warmup, get_linear_schedule_with_warmup
 
-from mirrormask.training.optimizer import adamw, rate_at
+from mirrormask.core.errors import MirrormaskError
+from mirrormask.training.optimizer import ParameterGroup, adamw, clipped_together, groups_of, rate_at
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,50 @@ def test_closed_weights_stay_out() -> None:
         parameter.requires_grad_(False)
     optimizer = adamw(model, learning_rate=1.0, weight_decay=0.0)
     assert sum(len(group["params"]) for group in optimizer.param_groups) == 2
+
+
+class Grouped(nn.Module):
+    """A body of two layers, and a head in a group of its own."""
+
+    def __init__(self, *groups: tuple[str, dict[str, Any]]) -> None:
+        super().__init__()
+        self.body, self.head = nn.Linear(3, 2), nn.Linear(2, 1)
+        self.groups = groups
+
+    def parameter_groups(self) -> list[ParameterGroup]:
+        return [ParameterGroup(name, list(getattr(self, name).parameters()), **how) for name, how in self.groups]
+
+
+def test_a_model_names_its_groups() -> None:
+    model = Grouped(("head", {"rate": 10.0, "decay": False}))
+    groups = adamw(model, learning_rate=0.1, weight_decay=0.3).param_groups
+    assert [(g["rate"], g["weight_decay"], len(g["params"])) for g in groups] == [
+        (1.0, 0.3, 1),
+        (1.0, 0.0, 1),
+        (10.0, 0.0, 1),
+        (10.0, 0.0, 1),
+    ]
+    assert groups[2]["params"][0] is model.head.weight
+    model.head.weight.requires_grad_(False)
+    assert len(adamw(model, learning_rate=0.1, weight_decay=0.3).param_groups) == 3
+
+
+def test_what_is_clipped_together() -> None:
+    body, head = Grouped().body, Grouped().head
+    assert [(len(weights), clip) for weights, clip in clipped_together(groups_of(Grouped()), 1.0)] == [(4, 1.0)]
+    assert [(len(w), c) for w, c in clipped_together(groups_of(Grouped(("head", {"rate": 2.0}))), 1.0)] == [(4, 1.0)]
+    apart = clipped_together(groups_of(Grouped(("head", {"clip": 5.0}))), 1.0)
+    assert [(len(weights), clip) for weights, clip in apart] == [(2, 1.0), (2, 5.0)]
+    assert apart[0][0][0].shape == body.weight.shape
+    assert apart[1][0][0].shape == head.weight.shape
+    alone = clipped_together(groups_of(Grouped(("head", {"clip": 5.0}), ("body", {"clip": 0.0}))), 1.0)
+    assert [clip for _, clip in alone] == [5.0, 0.0]
+
+
+def test_groups_that_cannot_be() -> None:
+    with pytest.raises(MirrormaskError, match="in the groups 'head' and 'head'. Name it once"):
+        groups_of(Grouped(("head", {}), ("head", {})))
+    with pytest.raises(MirrormaskError, match="'rate' of the parameter group soft prompt must be above 0"):
+        ParameterGroup("soft prompt", [], rate=0.0)
+    with pytest.raises(MirrormaskError, match="'clip' of the parameter group head must be at least 0"):
+        ParameterGroup("head", [], clip=-1.0)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from accelerate import PartialState
 
 from mirrormask.core.errors import MirrormaskError, at_least
 from mirrormask.core.framing import frame_of
@@ -39,7 +38,7 @@ from mirrormask.pretraining.row_losses import word_weights
 from mirrormask.runs.runner import MODEL, RECORD, WORK, RunResult, open_folder, spare_read
 from mirrormask.runs.versions import versions
 from mirrormask.training.compiling import should_compile
-from mirrormask.training.gather import world
+from mirrormask.training.gather import join
 from mirrormask.training.loop import CHECKPOINT, Reporter, Result, check_trackers, fit
 from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
@@ -93,8 +92,7 @@ def pretrain(
         reporter: is told how it goes.
     """
     out, plan = Path(out), plan or Plan()
-    PartialState()
-    rank, processes = world()
+    rank, processes = join()
     reporter = (reporter if rank == 0 else None) or Reporter()
     finished = open_folder(out, resume=resume)
     if finished is not None:

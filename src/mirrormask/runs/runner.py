@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import PartialState
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
@@ -33,7 +32,7 @@ from mirrormask.runs.recipe import Recipe
 from mirrormask.runs.versions import versions
 from mirrormask.training.compiling import WIDTHS, can_replay, compile_encoder, restore, should_compile
 from mirrormask.training.estimate import estimate
-from mirrormask.training.gather import world
+from mirrormask.training.gather import join, world
 from mirrormask.training.loop import BEST, CHECKPOINT, METRICS, Reporter, Result, Score, check_trackers, fit
 from mirrormask.training.method import Composition, Method
 from mirrormask.training.quick_dropout import quickened
@@ -71,6 +70,7 @@ def run_recipe(
     resume: bool = False,
     reporter: Reporter | None = None,
     work: Path | None = None,
+    same_rate: bool = False,
 ) -> RunResult:
     """Train as the recipe says and leave an encoder in `out/model`.
 
@@ -81,10 +81,10 @@ def run_recipe(
         resume: go on from the last checkpoint in `out`.
         reporter: is told how it goes.
         work: where the prepared text is kept for other runs on the same text; by default it goes with the run.
+        same_rate: refuse to go on with another learning rate than the one the run was started with.
     """
     out = Path(out)
-    PartialState()  # joins the other processes, where there are some, before anything asks how many there are
-    rank, processes = world()
+    rank, processes = join()
     reporter = (reporter if rank == 0 else None) or Reporter()
     finished = open_folder(out, resume=resume)
     if finished is not None:
@@ -130,6 +130,7 @@ def run_recipe(
             reporter=reporter,
             resume=resume,
             plan={"recipe": recipe.record(), "corpus": method_text.corpus.fingerprint, "processes": processes},
+            same_rate=same_rate,
         )
     restore(encoder)
     record = _record(recipe, composition, settings, pooling, method_text, selection, result, encoder)

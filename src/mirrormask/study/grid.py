@@ -132,7 +132,7 @@ def run_planned(planned: Planned, reporter: Any = None) -> Outcome:
         facts = {**_facts(planned.name, recipe), "model": "untrained"}
         scores = score_encoder(encoder, recipe.evaluation.tasks, folder, facts)
     else:
-        done = run_recipe(recipe, folder, resume=True, reporter=reporter, work=planned.work)
+        done = run_recipe(recipe, folder, resume=True, reporter=reporter, work=planned.work, same_rate=True)
         scores = score_run(done, recipe, planned.name, keep_model=planned.keep_model)
     return Outcome(planned.name, planned.seed, folder, "done", scores, seconds=time.monotonic() - begun)
 

@@ -54,15 +54,33 @@ def save_checkpoint(
         write_json(out / STATE, asdict(progress))
 
 
+def checkpoint_step(folder: Path) -> int | None:
+    """Return the step of the checkpoint in `folder`; None where there is none."""
+    return int(read_json(folder / STATE)["step"]) if (folder / STATE).is_file() else None
+
+
 def load_checkpoint(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average, plan: dict[str, Any]
+    folder: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    average: Average,
+    plan: dict[str, Any],
+    *,
+    same_rate: bool = True,
 ) -> Progress | None:
-    """Load the checkpoint in `folder` into model, optimizer and average; None where there is none."""
+    """Load the checkpoint in `folder` into model, optimizer and average; None where there is none.
+
+    Args:
+        folder: of the checkpoint.
+        model, optimizer, average: what is loaded into.
+        plan: what the run is; a checkpoint of another plan is refused.
+        same_rate: refuse one that differs in the learning rate alone, too.
+    """
     if not folder.is_dir():
         return None
     try:
         progress = Progress(**read_json(folder / STATE))
-        _check_plan(folder, progress.plan, plan)
+        _check_plan(folder, progress.plan, plan, same_rate=same_rate)
         load_weights(folder / WEIGHTS, model)
         _load_optimizer(optimizer, load_file(folder / OPTIMIZER))
         average.load(load_file(folder / AVERAGE))
@@ -77,7 +95,7 @@ def load_checkpoint(
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """Return the state of a model as tensors that own their memory; tied weights are stored once."""
+    """Return the state of a model on the CPU, tied weights once; what is there already is shared, not copied."""
     seen: dict[int, str] = {}
     state: dict[str, Tensor] = {}
     for name, value in model.state_dict().items():
@@ -118,8 +136,10 @@ def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
     optimizer.load_state_dict({**whole, "state": entries})
 
 
-def _check_plan(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
+def _check_plan(folder: Path, stored: dict[str, Any], asked: dict[str, Any], *, same_rate: bool) -> None:
     asked = _plain(asked)
+    if not same_rate:
+        stored, asked = _without_rate(stored), _without_rate(asked)
     changed = sorted(key for key in {*stored, *asked} if stored.get(key) != asked.get(key))
     if changed:
         was = ", ".join(f"{key}: {stored.get(key)!r}, now {asked.get(key)!r}" for key in changed[:3])
@@ -127,6 +147,12 @@ def _check_plan(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> 
             f"The checkpoint {folder} belongs to another run ({was}). "
             "Resume with the settings it was started with, or give another --out."
         )
+
+
+def _without_rate(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan without its learning rate, wherever it is written in it."""
+    inner = {key: _without_rate(value) if isinstance(value, dict) else value for key, value in plan.items()}
+    return {key: value for key, value in inner.items() if key != "learning_rate"}
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from accelerate import PartialState
 from torch import Tensor
 
 _alone = False
@@ -18,6 +19,17 @@ def world() -> tuple[int, int]:
     if dist.is_available() and dist.is_initialized() and not _alone:
         return dist.get_rank(), dist.get_world_size()
     return 0, 1
+
+
+def join() -> tuple[int, int]:
+    """Join the other processes, where a launcher started some, and return this one's rank and their number."""
+    PartialState(cpu=on_cpu())
+    return world()
+
+
+def on_cpu() -> bool:
+    """Say whether there is nothing faster; accelerate joins processes without a GPU only where it is told so."""
+    return not torch.accelerator.is_available()
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.tracking import get_available_trackers
 from accelerate.utils import LoggerType
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from mirrormask.core.errors import MirrormaskError, TrainingError, one_of
@@ -28,16 +29,23 @@ from mirrormask.models.precision import Precision, best_precision
 from mirrormask.stabilizers import Stabilizer
 from mirrormask.stabilizers.plain import Plain
 from mirrormask.training.averaging import Average
-from mirrormask.training.checkpoint import Progress, load_checkpoint, load_weights, save_checkpoint, weights_of
-from mirrormask.training.interrupts import interrupts
-from mirrormask.training.losses import Losses
-from mirrormask.training.optimizer import adamw, rate_at
+from mirrormask.training.checkpoint import (
+    WEIGHTS,
+    Progress,
+    checkpoint_step,
+    load_checkpoint,
+    load_weights,
+    save_checkpoint,
+    weights_of,
+)
+from mirrormask.training.gather import on_cpu
+from mirrormask.training.interrupts import Looks, interrupts
+from mirrormask.training.losses import Broken, Losses
+from mirrormask.training.optimizer import adamw, clipped_together, groups_of, rate_at
 from mirrormask.training.settings import Settings
+from mirrormask.training.update import Updates, all_finite
 
 CHECKPOINT, BEST, METRICS = "checkpoint", "best", "metrics.jsonl"
-
-LOG_SECONDS = 0.5
-"""Time between two looks at the losses on a GPU, which has to stand still for each."""
 
 
 class Source(Protocol):
@@ -94,6 +102,7 @@ class Result:
         history: one row per evaluation.
         seconds: time in this process.
         stopped_early: whether patience ran out.
+        kept_start: whether no checkpoint was better than the weights before training, so that those were kept.
     """
 
     steps: int
@@ -102,6 +111,7 @@ class Result:
     history: list[dict[str, Any]]
     seconds: float
     stopped_early: bool
+    kept_start: bool = False
 
 
 def fit(
@@ -115,12 +125,14 @@ def fit(
     reporter: Reporter | None = None,
     resume: bool = False,
     plan: dict[str, Any] | None = None,
+    same_rate: bool = False,
 ) -> Result:
     """Train `model` and leave it with the weights of its best evaluation (the last, where there is none).
 
     Args:
         model: `model(batch, seed)` is the loss; `model.observe()` is called after each update where it exists, and what
-            `model.similarities()` measures is logged with it.
+            `model.similarities()` measures is logged with it. Groups that `model.parameter_groups()` names, where it
+            exists, have a learning rate, weight decay and clipping of their own.
         source: the batches.
         settings: how to run.
         folder: where metrics and checkpoints go.
@@ -129,6 +141,7 @@ def fit(
         reporter: is told how it goes.
         resume: go on from the checkpoint in `folder`.
         plan: what the run is; a checkpoint of another plan is refused.
+        same_rate: refuse a checkpoint of another learning rate too, instead of going on with the new one.
     """
     reporter = reporter or Reporter()
     stabilizer = stabilizer or Plain()
@@ -142,12 +155,21 @@ def fit(
         model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay, betas=settings.betas
     )
     average = Average(model, settings.average)
-    progress = load_checkpoint(recovered(folder / CHECKPOINT), model, optimizer, average, plan) if resume else None
-    progress = progress or Progress(plan=plan)
+    progress = None
+    if resume:
+        progress = load_checkpoint(recovered(folder / CHECKPOINT), model, optimizer, average, plan, same_rate=same_rate)
+    if progress is not None and progress.plan["learning_rate"] != settings.learning_rate:
+        was = progress.plan["learning_rate"]
+        reporter.say(
+            f"From step {progress.step + 1} on the learning rate is {settings.learning_rate:g}; it was {was:g}."
+        )
+    progress = progress or Progress()
+    progress.plan = plan
     observe: Callable[[], None] | None = getattr(model, "observe", None)
     similarities: Callable[[], dict[str, Tensor]] | None = getattr(model, "similarities", None)
-    open_weights = [p for p in model.parameters() if p.requires_grad]
     wrapped, prepared = accelerator.prepare(model, optimizer)
+    clipped = clipped_together(groups_of(model), settings.clip)
+    updates = Updates(accelerator, model, optimizer, prepared, average, clipped)
     if settings.trackers:
         accelerator.init_trackers("mirrormask", config={k: str(v) for k, v in plan.items()})
     _truncate_metrics(folder / METRICS, progress.step)
@@ -165,7 +187,7 @@ def fit(
     with contextlib.ExitStack() as stack:
         stack.callback(reporter.stop)
         stack.callback(batches.close)  # type: ignore[attr-defined]
-        asked_to_stop = stack.enter_context(interrupts())
+        looks = Looks(accelerator.device, accelerator.num_processes, stack.enter_context(interrupts()))
         model.train()
         if evaluate is not None and first == 0 and not progress.history:
             _evaluate(evaluate, accelerator, model, average, progress, folder, reporter)
@@ -173,37 +195,34 @@ def fit(
             group = [next(batches) for _ in range(settings.accumulation)]
             share = rate_at(step, total, schedule=settings.schedule, warmup=settings.warmup)
             for parameters in optimizer.param_groups:
-                parameters["lr"] = settings.learning_rate * share
+                parameters["lr"] = settings.learning_rate * share * parameters["rate"]
             closure = _closure(wrapped, optimizer, group, accelerator, settings, step)
             loss = stabilizer.step(closure, model)
-            norm = _update(accelerator, optimizer, prepared, open_weights, settings.clip)
-            average.update()
-            if observe is not None:
+            norm, updated = updates.step(loss, max(parameters["lr"] for parameters in optimizer.param_groups))
+            if observe is not None and updated:
                 observe()
             done = step + 1
-            losses.add(done, loss, norm, share * settings.learning_rate, similarities() if similarities else None)
+            seen = similarities() if similarities and updated else None
+            losses.add(done, loss, norm, share * settings.learning_rate, seen, updated=updated)
             progress.step = done
-            due = done % checkpoint_every == 0 or done == total
-            if accelerator.device.type == "cpu" or due or losses.age() > LOG_SECONDS:
+            measure = evaluate is not None and (done % evaluate_every == 0 or done == total)
+            keep = done % checkpoint_every == 0 and done < total
+            if looks.due(done, anyway=measure or keep or done == total):
                 rows, broken = losses.take()
                 _report(rows, accelerator, folder, reporter)
                 if broken is not None:
-                    progress.step = broken.step - 1
-                    if accelerator.is_main_process:
-                        save_checkpoint(folder / CHECKPOINT, model, optimizer, average, progress)
-                    raise TrainingError(
-                        f"The loss of step {broken.step} is {broken.loss} (gradient norm {broken.norm}): training "
-                        f"stopped there, and the last good weights are in {folder / CHECKPOINT}. Lower the learning "
-                        "rate."
-                    )
-            if evaluate is not None and (done % evaluate_every == 0 or done == total):
+                    raise _broken(broken, updates, accelerator, progress, folder)
+            if evaluate is not None and measure:
                 _evaluate(evaluate, accelerator, model, average, progress, folder, reporter)
                 stopped_early = bool(settings.patience) and progress.stale >= settings.patience
-            if (done % checkpoint_every == 0 or asked_to_stop()) and done < total and not stopped_early:
+            stop = looks.stop and done < total and not stopped_early
+            if (keep and not stopped_early) or stop:
+                if not all_finite(model):
+                    raise _broken(Broken(done), updates, accelerator, progress, folder)
                 if accelerator.is_main_process:
                     save_checkpoint(folder / CHECKPOINT, model, optimizer, average, progress)
                 accelerator.wait_for_everyone()
-            if asked_to_stop() and done < total:
+            if stop:
                 raise Interrupted(f"Stopped after {done} of {total} steps; a checkpoint is in {folder / CHECKPOINT}.")
             if stopped_early:
                 break
@@ -212,7 +231,7 @@ def fit(
     accelerator.wait_for_everyone()
     average.apply()
     if evaluate is not None and recovered(folder / BEST).is_dir() and progress.best_step != progress.step:
-        load_weights(folder / BEST / "weights.safetensors", model)
+        load_weights(folder / BEST / WEIGHTS, model)
     accelerator.unwrap_model(wrapped).eval()
     return Result(
         steps=progress.step,
@@ -221,6 +240,7 @@ def fit(
         history=progress.history,
         seconds=time.monotonic() - begun,
         stopped_early=stopped_early,
+        kept_start=evaluate is not None and progress.best_step == 0,
     )
 
 
@@ -232,7 +252,7 @@ def _accelerator(settings: Settings, folder: Path) -> tuple[Accelerator, Precisi
     check_trackers(settings.trackers)
     AcceleratorState._reset_state()  # one process may run several recipes, each with its own precision
     return Accelerator(
-        mixed_precision=mixed, log_with=trackers, project_dir=str(folder) if trackers else None
+        cpu=on_cpu(), mixed_precision=mixed, log_with=trackers, project_dir=str(folder) if trackers else None
     ), precision
 
 
@@ -274,20 +294,22 @@ def _closure(
     return run
 
 
-def _update(
-    accelerator: Accelerator, optimizer: Any, prepared: Any, open_weights: list[nn.Parameter], clip: float
-) -> Tensor:
-    """Clip after the last pass, then update, unless the gradient is no number: the weights stay good."""
-    if accelerator.scaler is not None:
-        accelerator.unscale_gradients(prepared)
-    norm = torch.nn.utils.clip_grad_norm_(open_weights, clip or float("inf"))
-    if accelerator.scaler is None and optimizer.defaults.get("fused"):
-        optimizer.found_inf = (~torch.isfinite(norm)).float()  # read by the fused kernels, without waiting for the GPU
-        optimizer.grad_scale = None
-    elif accelerator.scaler is None and not torch.isfinite(norm):
-        return norm
-    prepared.step()
-    return norm
+def _broken(
+    broken: Broken, updates: Updates, accelerator: Accelerator, progress: Progress, folder: Path
+) -> TrainingError:
+    """Keep the last weights at which the loss was a number, where they are still there, and say where they are."""
+    where = folder / CHECKPOINT
+    progress.step = broken.step - 1
+    if not broken.finite and updates.take_back():  # the loss is that of the weights before this step's update
+        progress.step -= 1
+    progress.history = [row for row in progress.history if row["step"] <= progress.step]
+    if accelerator.is_main_process and all_finite(updates.model):
+        save_checkpoint(where, updates.model, updates.optimizer, updates.average, progress)
+    accelerator.wait_for_everyone()
+    kept = checkpoint_step(where)
+    left = f"the last good weights are in {where} (step {kept})" if kept is not None else "there is no checkpoint"
+    way = "Go on with --resume and a lower --learning-rate." if kept is not None else "Lower the learning rate."
+    return TrainingError(f"{broken}: training stopped there, and {left}. {way}")
 
 
 def _report(rows: list[dict[str, float]], accelerator: Accelerator, folder: Path, reporter: Reporter) -> None:
@@ -313,13 +335,15 @@ def _evaluate(
     model.eval()
     with average.applied():
         score = evaluate()
-        weights = weights_of(model)
+        beaten = progress.best_score is None or math.isnan(progress.best_score)  # anything is better than no number
+        gained = beaten or score.value > (progress.best_score or 0.0)
+        best = gained or score.value == progress.best_score  # of equals, the later has learned more
+        if best and accelerator.is_main_process:  # here, where the model has the weights that were measured
+            with atomic_folder(folder / BEST) as out:
+                save_file(weights_of(model), out / WEIGHTS)
     model.train()
     row = {"step": progress.step, "score": score.value, **score.details}
     progress.history.append(row)
-    beaten = progress.best_score is None or math.isnan(progress.best_score)  # anything is better than no number
-    gained = beaten or score.value > (progress.best_score or 0.0)
-    best = gained or score.value == progress.best_score  # of equals, the later has learned more
     if best:
         progress.best_score, progress.best_step = score.value, progress.step
     progress.stale = 0 if gained else progress.stale + 1
@@ -328,11 +352,6 @@ def _evaluate(
         reporter.evaluated(progress.step, score, best)
         if accelerator.trackers:
             accelerator.log({f"evaluation/{k}": v for k, v in row.items() if k != "step"}, step=progress.step)
-        if best:
-            from safetensors.torch import save_file
-
-            with atomic_folder(folder / BEST) as out:
-                save_file(weights, out / "weights.safetensors")
 
 
 def _truncate_metrics(path: Path, step: int) -> None:
