@@ -16,6 +16,7 @@ from mirrormask.core.storage import (
     check_writable,
     read_json,
     recovered,
+    remove_folder,
     write_json,
 )
 
@@ -30,8 +31,26 @@ def test_a_file_appears_whole(tmp_path: Path) -> None:
         stream.write("grün")
         assert not target.exists()
     assert target.read_text(encoding="utf-8") == "grün"
-    assert target.stat().st_mode & 0o777 == 0o644
     assert [path.name for path in target.parent.iterdir()] == ["file.txt"]
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_files_have_the_mode_that_the_umask_gives(tmp_path: Path, umask: int, mode: int) -> None:
+    """Also those that a library makes unreadable for others, as safetensors does."""
+    before = os.umask(umask)
+    try:
+        with atomic_file(tmp_path / "file") as stream:
+            stream.write("x")
+        with atomic_folder(tmp_path / "folder") as out:
+            (out / "inside").mkdir()
+            for file in (out / "weights", out / "inside" / "weights"):
+                file.touch(0o600)
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "file", tmp_path / "folder" / "weights", tmp_path / "folder" / "inside" / "weights"):
+        assert path.stat().st_mode & 0o777 == mode, path
+    for path in (tmp_path / "folder", tmp_path / "folder" / "inside"):
+        assert path.stat().st_mode & 0o777 == 0o777 & ~umask
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
@@ -99,6 +118,33 @@ def test_a_kill_between_the_two_renames_loses_nothing(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"checkpoint", ".other.abc.partial"}
     assert recovered(target).is_dir(), "twice does no harm"
     assert not recovered(tmp_path / "nothing" / "here").exists()
+
+
+def test_an_unfinished_file_is_removed_too(tmp_path: Path) -> None:
+    for name in (".run.json.1a2b3c4d.partial", "run.json", ".other.json.1a2b3c4d.partial"):
+        (tmp_path / name).touch()
+    recovered(tmp_path / "run.json")
+    assert {path.name for path in tmp_path.iterdir()} == {"run.json", ".other.json.1a2b3c4d.partial"}
+
+
+def test_a_folder_is_removed_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "file").touch()
+    monkeypatch.setattr(storage.shutil, "rmtree", killed)
+    with pytest.raises(Killed):
+        remove_folder(target)
+    assert not target.exists()
+    monkeypatch.undo()
+    remove_folder(target)
+    recovered(target)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_whole_folder_wins_over_the_old_one(tmp_path: Path) -> None:

@@ -257,3 +257,18 @@ def test_neighbors_need_a_batch(sentences: list[str], tmp_path: Path) -> None:
     plan = Plan(**{**TINY.__dict__, "neighbors": 1.0})
     with pytest.raises(MirrormaskError, match="'batch_size' of learning from neighbors must be at least 4. Got 2"):
         run(sentences, tmp_path / "run", plan=plan, training={"batch_size": 2})
+
+
+@pytest.mark.parametrize("gone", ["text.json", "tokenizer/tokenizer.json", "packed/train.npy", "packed/held-out.npy"])
+def test_text_that_was_half_removed_is_prepared_again(gone: str, sentences: list[str], tmp_path: Path) -> None:
+    every = {"checkpoint_every": 2, "evaluate_every": 3}
+    whole = run(sentences, tmp_path / "whole", training=every)
+    with pytest.raises(Killed):
+        run(sentences, tmp_path / "cut", training=every, reporter=KillAt(5))
+    text = tmp_path / "cut" / "work" / "text-0"
+    (text / gone).unlink()
+    (text / "corpus").mkdir()
+    (text / "corpus" / "starts.npy").touch()
+    again = run(sentences, tmp_path / "cut", training=every, resume=True)
+    one, two = (load_file(each.model / "model.safetensors") for each in (whole, again))
+    assert all(torch.equal(one[name], two[name]) for name in one)

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.locking import locked
 from mirrormask.models.encoder import facts_of, load, pooling_of
 from mirrormask.runs import runner
 from mirrormask.runs.recipe import build_recipe
-from mirrormask.runs.runner import Reporter, RunResult, open_folder, run_recipe
+from mirrormask.runs.runner import Reporter, RunResult, held_folder, open_folder, run_recipe
 
 
 class Listening(Reporter):
@@ -106,8 +107,9 @@ def test_a_full_disk_at_the_very_end_keeps_the_checkpoint(
 
 
 def test_folders(tmp_path: Path) -> None:
-    assert open_folder(tmp_path / "new", resume=False) is None
-    assert (tmp_path / "new").is_dir()
+    with held_folder(tmp_path / "new", resume=False) as found:
+        assert found is None
+        assert [path.name for path in (tmp_path / "new").iterdir()] == [".lock"]
     (tmp_path / "done" / "model").mkdir(parents=True)
     (tmp_path / "done" / "run.json").write_text('{"a": 1}')
     with pytest.raises(MirrormaskError, match="holds a finished run"):
@@ -118,3 +120,40 @@ def test_folders(tmp_path: Path) -> None:
     (tmp_path / "torn" / ".checkpoint.old").mkdir(parents=True)
     with pytest.raises(MirrormaskError, match="holds an unfinished run"):
         open_folder(tmp_path / "torn", resume=False)
+
+
+def test_what_kills_left_is_gone_after_a_resume(run: Callable[..., RunResult], tmp_path: Path) -> None:
+    """Of a run that was killed while it wrote its model, and of one that was killed while it tidied up."""
+    out = tmp_path / "run"
+    for name in (".model.1a2b3c4d.partial", ".best.1a2b3c4d.partial", ".work.old"):
+        (out / name).mkdir(parents=True)
+    (out / ".run.json.1a2b3c4d.partial").touch()
+    run()
+    assert {path.name for path in out.iterdir()} == {"model", "run.json", "metrics.jsonl"}
+    for name in ("checkpoint", "best", "work", ".checkpoint.1a2b3c4d.partial"):
+        (out / name).mkdir()
+    assert open_folder(out, resume=True) is not None
+    assert {path.name for path in out.iterdir()} == {"model", "run.json", "metrics.jsonl"}
+    modes = {path.stat().st_mode & 0o444 for path in (out / "model").rglob("*")}
+    assert modes == {out.stat().st_mode & 0o444}, "whoever may read the folder may read the model"
+
+
+def test_a_folder_that_is_held_is_refused(run: Callable[..., RunResult], tmp_path: Path) -> None:
+    from threading import Thread
+
+    refused: list[BaseException] = []
+
+    def second() -> None:
+        try:
+            run()
+        except MirrormaskError as error:
+            refused.append(error)
+
+    (tmp_path / "run").mkdir()
+    with locked(tmp_path / "run"):
+        other = Thread(target=second)
+        other.start()
+        other.join()
+    assert "is in use. Process" in str(refused[0])
+    assert list((tmp_path / "run").iterdir()) == []
+    assert run().record["result"]["steps"] == 2

@@ -220,7 +220,7 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_weights(
     assert json.loads((tmp_path / "checkpoint" / "state.json").read_text())["step"] == 2
 
 
-@pytest.mark.parametrize("rate", [1e10, 1e30, float("inf")])
+@pytest.mark.parametrize("rate", [1e10, 1e30, 1e39])
 def test_a_rate_that_ruins_the_model_leaves_weights_that_can_go_on(
     method: Callable[..., Method], source: Given, tmp_path: Path, rate: float
 ) -> None:

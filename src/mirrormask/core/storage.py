@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -20,14 +22,12 @@ def atomic_file(path: Path | str, mode: str = "w") -> Iterator[Any]:
     """Open a file that replaces `path` only once it has been written whole."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-    temporary = Path(name)
+    temporary = _beside(path)
     try:
-        with os.fdopen(handle, mode, **_encoding(mode)) as stream:
+        with temporary.open(mode.replace("w", "x"), **_encoding(mode)) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.chmod(0o644)
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
@@ -36,18 +36,22 @@ def atomic_file(path: Path | str, mode: str = "w") -> Iterator[Any]:
 
 @contextlib.contextmanager
 def atomic_folder(path: Path | str) -> Iterator[Path]:
-    """Fill a folder that replaces `path` only once it is complete; the old one survives any failure."""
+    """Fill a folder that replaces `path` only once it is complete; the old one survives any failure.
+
+    Its files may be read by whoever the user's umask lets read it, whatever a library made of them.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    temporary = _beside(path)
+    temporary.mkdir()
     old = path.with_name(f".{path.name}.old")
     try:
         yield temporary
         for file in temporary.rglob("*"):
-            if file.is_file():
+            if file.is_file() and not file.is_symlink():
+                file.chmod(temporary.stat().st_mode & 0o666)
                 with file.open("rb") as stream:
                     os.fsync(stream.fileno())
-        temporary.chmod(0o755)
         shutil.rmtree(old, ignore_errors=True)
         if path.exists():
             path.rename(old)
@@ -92,9 +96,30 @@ def recovered(path: Path | str) -> Path:
         with contextlib.suppress(OSError):  # another process of the run was quicker
             old.rename(path)
     if path.parent.is_dir():
-        for leftover in (old, *path.parent.glob(f".{path.name}.*.partial")):
-            shutil.rmtree(leftover, ignore_errors=True)
+        _removed(old, *path.parent.glob(f".{glob.escape(path.name)}.*.partial"))
     return path
+
+
+def remove_folder(path: Path | str) -> None:
+    """Remove a folder so that a kill leaves it whole or gone, never half of it under its name."""
+    path = Path(path)
+    aside = _beside(path)
+    with contextlib.suppress(FileNotFoundError):
+        path.rename(aside)
+        _removed(aside)
+
+
+def _beside(path: Path) -> Path:
+    """Return a new name beside a path, for what is not finished."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+
+
+def _removed(*paths: Path) -> None:
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def write_json(path: Path | str, content: Any) -> None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from mirrormask.core.errors import TrainingError
-from mirrormask.core.storage import atomic_folder, read_json, write_json
+from mirrormask.core.storage import atomic_folder, read_json, remove_folder, write_json
 from mirrormask.data.text.corpus import Corpus, build_corpus
 from mirrormask.models.loading import quiet_loading
 from mirrormask.models.masked_lm import MaskedLM
-from mirrormask.pretraining.packing import open_packed, pack
+from mirrormask.pretraining.packing import ASIDE, TRAIN, open_packed, pack
 from mirrormask.pretraining.plan import Plan
 from mirrormask.pretraining.tokenizer import load_tokenizer, train_tokenizer
 from mirrormask.training.loop import Reporter
+
+WHOLE = ("text.json", "tokenizer/tokenizer.json", f"packed/{TRAIN}", f"packed/{ASIDE}")
+"""What is there where the text was prepared to the end, and nobody has begun to remove it."""
 
 
 class PreparedText:
@@ -40,9 +42,10 @@ class PreparedText:
 
         made = folder / "text.json"
         asked = _asked(plan, source, data)
-        if made.is_file():
+        if all((folder / name).is_file() for name in WHOLE):
             _check_asked(read_json(made)["asked"], asked, folder)
         else:
+            remove_folder(folder)  # what a kill left of it
             source = str(source) if isinstance(source, Path) else source
             corpus = build_corpus(source, folder / "corpus", **data)
             reporter.say(f"{corpus.report}.")
@@ -53,7 +56,7 @@ class PreparedText:
             facts = {"fingerprint": corpus.fingerprint, "texts": len(corpus), **dataclasses.asdict(corpus.report)}
             facts["asked"] = asked
             del corpus  # closes its files
-            shutil.rmtree(folder / "corpus")
+            remove_folder(folder / "corpus")
             write_json(made, facts)
         self.facts: dict[str, Any] = {name: fact for name, fact in read_json(made).items() if name != "asked"}
         with quiet_loading():

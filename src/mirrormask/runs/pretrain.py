@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from mirrormask.core.errors import MirrormaskError, at_least
 from mirrormask.core.framing import frame_of
 from mirrormask.core.seeding import Seeds, derive
 from mirrormask.core.spread import spread_evenly
-from mirrormask.core.storage import atomic_folder, write_json
+from mirrormask.core.storage import atomic_folder, remove_folder, write_json
 from mirrormask.core.wording import counted, passes
 from mirrormask.data.text.corpus import build_corpus
 from mirrormask.data.text.origin import paths_in
@@ -35,11 +34,11 @@ from mirrormask.pretraining.plan import Plan
 from mirrormask.pretraining.prepared_text import PreparedText
 from mirrormask.pretraining.rates import Rates
 from mirrormask.pretraining.row_losses import word_weights
-from mirrormask.runs.runner import MODEL, RECORD, WORK, RunResult, open_folder, spare_read
+from mirrormask.runs.runner import MODEL, RECORD, WORK, RunResult, held_folder, spare_read, tidy
 from mirrormask.runs.versions import versions
 from mirrormask.training.compiling import should_compile
-from mirrormask.training.gather import join
-from mirrormask.training.loop import CHECKPOINT, Reporter, Result, check_trackers, fit
+from mirrormask.training.gather import join, world
+from mirrormask.training.loop import Reporter, Result, check_trackers, fit
 from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
 
@@ -92,12 +91,28 @@ def pretrain(
         reporter: is told how it goes.
     """
     out, plan = Path(out), plan or Plan()
-    rank, processes = join()
-    reporter = (reporter if rank == 0 else None) or Reporter()
-    finished = open_folder(out, resume=resume)
-    if finished is not None:
-        reporter.say(f"{out} is finished already; its model is in {out / MODEL}.")
-        return finished
+    reporter = (reporter if join()[0] == 0 else None) or Reporter()
+    with held_folder(out, resume=resume) as finished:
+        if finished is not None:
+            reporter.say(f"{out} is finished already; its model is in {out / MODEL}.")
+            return finished
+        return _pretrain(corpus, out, plan, data, training, minutes, seed, reporter, half=half, resume=resume)
+
+
+def _pretrain(
+    corpus: str | Path | Sequence[Path] | Iterable[str],
+    out: Path,
+    plan: Plan,
+    data: Mapping[str, Any] | None,
+    training: Mapping[str, Any] | None,
+    minutes: float,
+    seed: int,
+    reporter: Reporter,
+    *,
+    half: bool,
+    resume: bool,
+) -> RunResult:
+    rank, processes = world()
     spare_read(out, *paths_in(corpus), plan.init, plan.tokenizer, plan.center)
     at_least("minutes", minutes, 0, of="pretraining")
     defaults = {**DEFAULTS, "learning_rate": CONTINUED_RATE} if plan.init else DEFAULTS
@@ -112,7 +127,7 @@ def pretrain(
     start = _start(plan)  # before the text, which may take long
     prepared = out / WORK / f"text-{rank}"
     if not resume:  # what an earlier command that failed left here may be of other text
-        shutil.rmtree(prepared, ignore_errors=True)
+        remove_folder(prepared)
         (out / WORK / PLANNED).unlink(missing_ok=True)
     center = _center_texts(plan, prepared / "center")
     text = PreparedText(plan, corpus, dict(data or {}), prepared, start, reporter)
@@ -150,8 +165,7 @@ def pretrain(
         _save(model.lm, out / MODEL, record, half=half)
         np.save(out / ASIDE, text.aside)  # to measure on again: no weight has seen it
         write_json(out / RECORD, record)
-        for leftover in (CHECKPOINT, "best", WORK):
-            shutil.rmtree(out / leftover, ignore_errors=True)
+        tidy(out)
     return RunResult(out, out / MODEL, record)
 
 

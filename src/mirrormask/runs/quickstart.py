@@ -29,8 +29,8 @@ from mirrormask.evaluation.vectors import TextVectors
 from mirrormask.models.encoder import load
 from mirrormask.reporting.page import Section, render, save
 from mirrormask.reporting.tables import Table
-from mirrormask.runs.recipe import build_recipe
-from mirrormask.runs.runner import Reporter, open_folder, run_recipe, spare_read
+from mirrormask.runs.recipe import Recipe, build_recipe
+from mirrormask.runs.runner import Reporter, held_folder, run_recipe, spare_read
 
 QUESTIONS = (
     "how do I read a csv file",
@@ -133,9 +133,23 @@ def quickstart(
     reporter = reporter or Reporter()
     at_least("functions", functions, 10, of="quickstart")
     recipe = build_recipe({"model": {"name": model}, "training": {"seed": seed, "steps": steps}}, of="quickstart")
-    open_folder(out, resume=resume)  # a folder in the way is said at once
-    spare_read(out, model)
-    before = load(model)
+    with held_folder(out, resume=resume):  # a folder in the way is said at once
+        return _quickstart(recipe, out, functions, paths, seed, reporter, progress, resume=resume)
+
+
+def _quickstart(
+    recipe: Recipe,
+    out: Path,
+    functions: int,
+    paths: Sequence[str | Path] | None,
+    seed: int,
+    reporter: Reporter,
+    progress: Callable[[int, int], None] | None,
+    *,
+    resume: bool,
+) -> Quickstart:
+    spare_read(out, recipe.model.name)
+    before = load(recipe.model.name)
     reporter.say("First reading the docstrings of the packages on this machine, then training, then measuring.")
     begun = time.monotonic()
     found = collect(paths, progress, workers=os.cpu_count() or 1)

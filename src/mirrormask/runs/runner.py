@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.utils import broadcast_object_list
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
+from mirrormask.core.locking import locked
 from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.registry import configuration
 from mirrormask.core.seeding import derive
@@ -39,9 +43,21 @@ from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
 from mirrormask.views import Vocabulary
 
-__all__ = ["HELD_OUT", "RECORD", "Reporter", "RunResult", "Score", "open_folder", "prepare_text", "run_recipe"]
+__all__ = [
+    "HELD_OUT",
+    "RECORD",
+    "Reporter",
+    "RunResult",
+    "Score",
+    "held_folder",
+    "open_folder",
+    "prepare_text",
+    "run_recipe",
+]
 
 RECORD, MODEL, WORK = "run.json", "model", "work"
+OWN = (MODEL, RECORD, WORK, CHECKPOINT, BEST)
+"""What a run replaces as a whole in its folder."""
 
 HELD_OUT, HELD_OUT_BATCH, FEWEST_ASIDE = 512, 256, 32
 """Examples set aside for choosing a checkpoint without labels, in batches of so many, and the fewest that tell."""
@@ -84,12 +100,25 @@ def run_recipe(
         same_rate: refuse to go on with another learning rate than the one the run was started with.
     """
     out = Path(out)
-    rank, processes = join()
-    reporter = (reporter if rank == 0 else None) or Reporter()
-    finished = open_folder(out, resume=resume)
-    if finished is not None:
-        reporter.say(f"{out} is finished already; its encoder is in {out / MODEL}.")
-        return finished
+    reporter = (reporter if join()[0] == 0 else None) or Reporter()
+    with held_folder(out, resume=resume) as finished:
+        if finished is not None:
+            reporter.say(f"{out} is finished already; its encoder is in {out / MODEL}.")
+            return finished
+        return _run(recipe, out, source, reporter, work, resume=resume, same_rate=same_rate)
+
+
+def _run(
+    recipe: Recipe,
+    out: Path,
+    source: Any,
+    reporter: Reporter,
+    work: Path | None,
+    *,
+    resume: bool,
+    same_rate: bool,
+) -> RunResult:
+    rank, processes = world()
     text = source if source is not None else _names(recipe.data.corpus)
     spare_read(out, *paths_in(text), recipe.data.dev, recipe.model.name)
     composition: Composition = methods.build(recipe.method.name, **recipe.method.parameters)
@@ -138,8 +167,7 @@ def run_recipe(
         head = composition.objective.lm_head()
         save_encoder(encoder, out / MODEL, facts=_facts(recipe, result, selection), lm_head=head)
         write_json(out / RECORD, record)
-        for leftover in (CHECKPOINT, "best", WORK):
-            shutil.rmtree(out / leftover, ignore_errors=True)
+        tidy(out)
     return RunResult(out, out / MODEL, record)
 
 
@@ -221,23 +249,62 @@ def _own(folder: Path) -> Path:
     return folder if size == 1 else folder.with_name(f"{folder.name}-{rank}")
 
 
+@contextlib.contextmanager
+def held_folder(out: Path, *, resume: bool) -> Iterator[RunResult | None]:
+    """Open the folder of a run, as `open_folder` does, and let no other command write there inside the block.
+
+    Where several processes make the run, the first holds the folder and all are told the same.
+    """
+    rank, processes = join()
+    with contextlib.ExitStack() as stack:
+        found: list[Any] = [None]
+        if rank == 0:
+            try:
+                if not is_finished(out):
+                    check_writable(out)  # better now than after an hour
+                    stack.enter_context(locked(out))
+                found = [open_folder(out, resume=resume)]
+            except MirrormaskError as error:
+                found = [error]
+        if processes > 1:
+            broadcast_object_list(found)
+        if isinstance(found[0], MirrormaskError):
+            raise found[0]
+        yield found[0]
+
+
+def is_finished(out: Path) -> bool:
+    """Say whether a folder holds a finished run."""
+    return (out / RECORD).is_file() and (out / MODEL).is_dir()
+
+
 def open_folder(out: Path, *, resume: bool) -> RunResult | None:
-    """Make the folder of a run and return the finished run in it when resuming; refuse to write over one otherwise."""
-    done = (out / RECORD).is_file() and (out / MODEL).is_dir()
+    """Tidy the folder of a run and return the finished run in it when resuming; refuse to write over one otherwise."""
+    done = is_finished(out)
     if done and resume:
+        tidy(out)
         return RunResult(out, out / MODEL, read_json(out / RECORD))
     if done:
         raise MirrormaskError(f"{out} holds a finished run. Give another --out, or remove the folder.")
-    if recovered(out / CHECKPOINT).is_dir() and not resume:
+    for name in OWN:
+        recovered(out / name)
+    if (out / CHECKPOINT).is_dir() and not resume:
         raise MirrormaskError(f"{out} holds an unfinished run. Go on with --resume, give another --out, or remove it.")
-    check_writable(out)  # better now than after an hour
     return None
+
+
+def tidy(out: Path) -> None:
+    """Remove what a finished run no longer needs, and what kills left."""
+    with contextlib.suppress(OSError):  # a run that may only be read is as good
+        for leftover in (CHECKPOINT, BEST, WORK):
+            shutil.rmtree(out / leftover, ignore_errors=True)
+        for name in OWN:
+            recovered(out / name)
 
 
 def spare_read(out: Path, *inputs: Path | str) -> None:
     """Refuse a run's folder in which writing or tidying up would strike one of these inputs."""
-    own = (MODEL, RECORD, WORK, CHECKPOINT, BEST, METRICS)
-    spare_inputs(inputs, replaced=[out / name for name in own], into=out)
+    spare_inputs(inputs, replaced=[out / name for name in (*OWN, METRICS)], into=out)
 
 
 def _settings(recipe: Recipe, composition: Composition) -> Settings:

@@ -8,7 +8,9 @@ import json
 import multiprocessing
 import os
 import shutil
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -18,13 +20,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mirrormask.core.errors import MirrormaskError, at_least, one_of
+from mirrormask.core.locking import locked
 from mirrormask.core.seeding import Seeds
+from mirrormask.core.storage import recovered
 from mirrormask.runs.recipe import Recipe
 from mirrormask.study.rows import keep_order
 from mirrormask.study.run_scores import SCORES, read_scores, same_run, score_encoder
 
 if TYPE_CHECKING:
     from mirrormask.runs.runner import RunResult
+
+PREPARED = ("corpus", "tokens", "pairs")
+"""What there is of a prepared text."""
 
 TEXT = ".text"
 """The folder, beside the runs, of prepared text that they share."""
@@ -189,8 +196,20 @@ def run_grid(
         prepared: is told when a text has been prepared.
     """
     at_least("jobs", jobs, 1, of="a run over seeds")
-    if planned:
-        keep_order(planned[0].folder.parents[1], (each.name for each in planned))
+    if not planned:
+        return
+    out = planned[0].folder.parents[1]
+    out.mkdir(parents=True, exist_ok=True)
+    with locked(out):
+        keep_order(out, (each.name for each in planned))
+        for path in {each.work / name for each in planned for name in PREPARED}:
+            recovered(path)
+        yield from _run_grid(planned, jobs, reporter, prepared)
+
+
+def _run_grid(
+    planned: Sequence[Planned], jobs: int, reporter: Any, prepared: Callable[[str], None] | None
+) -> Iterator[Outcome]:
     missing = [each for each in planned if not (each.folder / SCORES).is_file()]
     jobs = min(jobs, max(1, len(missing)))
     if jobs == 1:
@@ -211,7 +230,10 @@ def run_grid(
                     lost = "The process of this run was killed, perhaps for memory: repeat with fewer --jobs."
                     yield Outcome(each.name, each.seed, each.folder, "failed", error=lost, exit_code=5)
         except BaseException:
+            working = list((pool._processes or {}).values())
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in working:
+                process.terminate()  # ends the step and leaves a checkpoint
             raise
 
 
@@ -268,9 +290,19 @@ def _prepare(planned: Sequence[Planned], prepared: Callable[[str], None] | None)
 
 
 def _begin(threads: int) -> None:
+    """Begin a process that makes runs: it ends with the one that started it, whatever ends that one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the first process tells the others what to do
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     import torch
 
     torch.set_num_threads(threads)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)  # at once: whatever is written replaces what was there only once it is whole
 
 
 def _text_key(recipe: Recipe) -> str:
