@@ -98,3 +98,11 @@ def test_one_problem_of_a_file_names_the_file(tmp_path: Path) -> None:
 def test_an_override_without_a_value(override: str) -> None:
     with pytest.raises(MirrormaskError, match="An override is 'table.key=value'"):
         apply_overrides({}, [override])
+
+
+@pytest.mark.parametrize("text", ["9" * 6_000, "[" * 9_999])
+def test_a_value_that_toml_cannot_hold_is_a_text(text: str, tmp_path: Path) -> None:
+    assert parse_value(text) == text
+    (tmp_path / "x.toml").write_text(f"x = {text}")
+    with pytest.raises(MirrormaskError, match="is not TOML"):
+        read_recipe(tmp_path / "x.toml")

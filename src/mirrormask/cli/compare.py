@@ -32,9 +32,10 @@ def compare(
 
     [bold]mirrormask compare runs/ab --figures figures[/bold], and as a page: [bold]mirrormask study runs/ab[/bold]
     """
-    from mirrormask.core.errors import at_least, one_of
+    from mirrormask.core.errors import one_of
     from mirrormask.core.overwriting import spare_inputs
     from mirrormask.core.storage import check_writable
+    from mirrormask.evaluation.statistics.bootstrap import check_resamples
     from mirrormask.reporting.tables import FORMATS, latex, markdown
     from mirrormask.study.compare import compare_rows
     from mirrormask.study.rows import chosen_rows, find_rows
@@ -43,7 +44,7 @@ def compare(
 
     output = Output(as_json=as_json, quiet=quiet)
     one_of("format", form, FORMATS, of="a comparison")
-    at_least("resamples", resamples, 0, of="a comparison")
+    check_resamples(resamples, fewest=0, of="a comparison")
     if figures is not None:
         check_writable(figures)
         spare_inputs(runs, into=figures, option="--figures")

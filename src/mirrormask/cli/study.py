@@ -32,15 +32,16 @@ def study(
     [bold]mirrormask study runs/ab[/bold], or with words and tables of your own: [bold]mirrormask study my-study.toml
     runs/ab[/bold]
     """
-    from mirrormask.core.errors import MirrormaskError, at_least
+    from mirrormask.core.errors import MirrormaskError
     from mirrormask.core.overwriting import spare_inputs
     from mirrormask.core.storage import check_writable
+    from mirrormask.evaluation.statistics.bootstrap import check_resamples
     from mirrormask.study.gathering import gather
     from mirrormask.study.study_file import PLAIN, read_study
     from mirrormask.study.study_page import write_study
 
     output = Output(as_json=as_json, quiet=quiet)
-    at_least("resamples", resamples, 0, of="a study")
+    check_resamples(resamples, fewest=0, of="a study")
     described = what[0].suffix == ".toml"
     asked = read_study(what[0]) if described else None
     sources = what[described:]

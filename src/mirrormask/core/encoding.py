@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class Encoder:
             try:
                 found = [each.ids for each in self._fast.encode_batch_fast(texts, add_special_tokens=False)]
             except TypeError:
-                _check_whole(texts)
+                check_whole(texts)
                 raise
         return [np.array(ids, dtype=self.dtype).tobytes() for ids in found]
 
@@ -89,7 +90,7 @@ class Encoder:
         return rows
 
 
-def _check_whole(texts: list[str]) -> None:
+def check_whole(texts: Iterable[str]) -> None:
     """Raise a DataError where a text holds half a character, which no tokenizer takes."""
     for text in texts:
         half = next((sign for sign in text if "\ud800" <= sign <= "\udfff"), None)

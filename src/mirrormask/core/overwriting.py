@@ -33,7 +33,7 @@ def spare_inputs(
                 continue
             hit = into if into is not None and _same(into, source) else None
             hit = hit or next((each for each in replaced if _strikes(each, source)), None)
-        except (OSError, ValueError):  # whoever reads it says what is wrong with it
+        except (OSError, ValueError, RuntimeError):  # no path, or a link to itself: whoever opens it says so
             continue
         if hit is not None:
             raise MirrormaskError(

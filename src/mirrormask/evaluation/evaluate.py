@@ -18,7 +18,7 @@ from mirrormask.evaluation.model_names import model_names
 from mirrormask.evaluation.own.own_report import OwnReport, score_own
 from mirrormask.evaluation.own.reading import read_own
 from mirrormask.evaluation.own.task import OwnTask
-from mirrormask.evaluation.statistics.bootstrap import RESAMPLES
+from mirrormask.evaluation.statistics.bootstrap import RESAMPLES, check_resamples
 from mirrormask.evaluation.sts import StsReport, load_tasks, score_tasks, sentences
 from mirrormask.evaluation.summary import geometry_table, own_table, sts_tables, verdicts
 from mirrormask.evaluation.vectors import Progress, TextVectors
@@ -115,6 +115,7 @@ def evaluate(
     """
     if not models:
         raise MirrormaskError("An evaluation needs at least one model. Got none.")
+    check_resamples(resamples, of="an evaluation")
     called = list(names) if names is not None else model_names(models)
     own = read_own(data, kind=kind, columns=columns) if data is not None else None
     asked = list(tasks) if tasks is not None else [] if own else list(STS_SUITE)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.batch import Frame, Ids
-from mirrormask.core.encoding import plain_copy
+from mirrormask.core.encoding import check_whole, plain_copy
 from mirrormask.core.errors import DataError
 from mirrormask.core.framing import frame_of
 from mirrormask.core.unknown import UnknownCount
@@ -119,6 +119,7 @@ class UnitTokenizer:
         blank = next((place for place, unit in enumerate(sentence, 1) if not unit.strip()), None)
         if blank is not None:
             raise DataError(f"Unit {blank} of {self.label.lower()} {number} is blank. Remove it.")
+        check_whole(sentence)
 
     def _pieces(self, sentences: Sequence[Sequence[str]]) -> Iterator[list[list[int]]]:
         """Yield the token ids of every unit; one the tokenizer makes nothing of is an unknown token."""

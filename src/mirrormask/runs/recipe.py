@@ -138,7 +138,7 @@ def read_recipe(path: Path | str, overrides: Sequence[str] = ()) -> Recipe:
     except FileNotFoundError:
         near = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
         raise MirrormaskError(f"There is no recipe {path}.{did_you_mean(path.name, near)}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, IsADirectoryError) as error:
+    except (ValueError, RecursionError, IsADirectoryError) as error:
         raise MirrormaskError(f"The recipe {path} is not TOML: {error}.") from error
     return build_recipe(apply_overrides(tables, overrides), of=str(path))
 
@@ -289,5 +289,5 @@ def parse_value(text: str) -> Any:
     """
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # not TOML, or a number of too many digits
         return text

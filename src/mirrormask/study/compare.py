@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mirrormask import __version__
 from mirrormask.core.errors import MirrormaskError, did_you_mean
 from mirrormask.data.tasks.sts_tasks import STS_TASKS
-from mirrormask.evaluation.statistics.bootstrap import RESAMPLES, Estimate
+from mirrormask.evaluation.statistics.bootstrap import RESAMPLES, Estimate, check_resamples
 from mirrormask.evaluation.statistics.seed_bootstrap import resampled_averages, seed_interval
 from mirrormask.evaluation.statistics.significance import ALPHA, fewest_pairs, holm, least_p, sign_flip_p
 from mirrormask.study.rows import Row, SeedKey, chosen_rows
@@ -180,6 +180,7 @@ def compare_rows(
     Raises:
         MirrormaskError: there is nothing to compare, or a name is wrong.
     """
+    check_resamples(resamples, fewest=0, of="a comparison")
     ordered = _ordered(rows, baseline)
     shared = [task for task in ordered[0].tasks if all(task in row.tasks for row in ordered)]
     chosen = tuple(_task(task, shared) for task in tasks) or tuple(shared)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.evaluation.statistics.bootstrap import RESAMPLES, Estimate
+from mirrormask.evaluation.statistics.bootstrap import RESAMPLES, Estimate, check_resamples
 from mirrormask.study.compare import AVERAGE, SeedComparison, compare_rows
 from mirrormask.study.rows import Row, find_rows
 from mirrormask.study.study_file import Study, plain_study
@@ -57,6 +57,7 @@ def gather(study: Study | None, sources: Sequence[Path | str], *, resamples: int
     Raises:
         MirrormaskError: the baseline has no runs.
     """
+    check_resamples(resamples, fewest=0, of="a study")
     rows, intervals, kept = _read(sources)
     study = study or plain_study(list(rows))
     rows = {name: row for name, row in rows.items() if name in study.rows}

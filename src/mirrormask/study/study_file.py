@@ -90,7 +90,7 @@ def read_study(path: Path) -> Study:
     except FileNotFoundError:
         near = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
         raise MirrormaskError(f"There is no study {path}.{did_you_mean(path.name, near)}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, IsADirectoryError) as error:
+    except (ValueError, RecursionError, IsADirectoryError) as error:
         raise MirrormaskError(f"The study {path} is not TOML: {error}.") from error
     tables["name"] = path.stem
     _check(tables, Study, path, "", needed=("title", "baseline"))

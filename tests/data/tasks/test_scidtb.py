@@ -65,3 +65,10 @@ def test_what_is_wrong_is_said(tmp_path: Path, rows: Any, says: str) -> None:
 @pytest.mark.parametrize(("split", "count"), [("train", 743), ("dev/gold", 154), ("test/gold", 152)])
 def test_the_real_files(shared_data: Path, split: str, count: int) -> None:
     assert sum(1 for _ in read_scidtb(shared_data / "scidtb" / split)) == count
+
+
+@pytest.mark.parametrize("content", ["[" * 99_999, "9" * 6_000])
+def test_json_that_python_cannot_hold(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(DataError, match="nested too deeply"):
+        list(read_scidtb(tmp_path / "x.json"))

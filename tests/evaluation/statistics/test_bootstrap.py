@@ -128,3 +128,9 @@ def test_a_thousand_resamples_of_sts_b_take_under_a_second() -> None:
 def test_no_resamples_is_an_error() -> None:
     with pytest.raises(MirrormaskError, match="'resamples' of a bootstrap must be at least 1"):
         resampled([mean_of(np.ones(3))], 3, resamples=0)
+
+
+@pytest.mark.parametrize("resamples", [-1, 0, 100_001, 999_999_999_999])
+def test_a_number_of_resamples_that_cannot_be(resamples: int) -> None:
+    with pytest.raises(MirrormaskError, match=r"'resamples' of a bootstrap must be at least 1 and below 100001\. Got"):
+        resampled([mean_of(np.ones(5))], 5, resamples=resamples)

@@ -73,6 +73,10 @@ def read_discourse(path: Path) -> Discourse:
         raise DataError(f"{path} is not UTF-8 (byte {error.start}). Give a SciDTB file.") from error
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {error.lineno}: this is no JSON: {error.msg}. Give a SciDTB file.") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"{path} is nested too deeply, or holds a number of too many digits. Give a SciDTB file."
+        ) from error
     rows = content.get("root") if isinstance(content, dict) else None
     if not isinstance(rows, list) or len(rows) < 2:
         raise DataError(f"{path} must hold a list 'root' of the root and at least one unit. Give a SciDTB file.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -69,7 +70,9 @@ def _is_hub_name(name: str) -> bool:
 
 
 def _first_file(candidates: Iterator[Path]) -> Path | None:
-    return next((path for path in candidates if path.is_file()), None)
+    with contextlib.suppress(OSError):  # a name that is too long for a path is none
+        return next((path for path in candidates if path.is_file()), None)
+    return None
 
 
 def _hub_rows(name: str, split: str) -> Iterator[dict[str, Any]]:

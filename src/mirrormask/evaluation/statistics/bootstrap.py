@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import at_least
+from mirrormask.core.errors import between
 from mirrormask.core.seeding import generator
 from mirrormask.evaluation.statistics.resamples import Counts, Statistic
 
@@ -20,6 +20,7 @@ _BLOCK = 1 << 19  # counts held at once: 4 MB, of which one task of several is a
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
+MOST_RESAMPLES = 100_000
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,11 @@ class Difference:
         }
 
 
+def check_resamples(resamples: int, *, fewest: int = 1, of: str) -> None:
+    """Refuse a number of resamples that tells nothing, or that no memory holds."""
+    between("resamples", resamples, fewest, MOST_RESAMPLES + 1, of=of)
+
+
 def resampled(
     statistics: Sequence[Statistic],
     units: int,
@@ -112,7 +118,7 @@ def resampled(
         units: number of pairs, queries or texts.
         strata: groups of units that keep their size in every resample; None resamples them all together.
     """
-    at_least("resamples", resamples, 1, of="a bootstrap")
+    check_resamples(resamples, of="a bootstrap")
     found = [
         np.stack([statistic(counts) for statistic in statistics])
         for counts in _counts(units, resamples, generator(seed, "bootstrap"), strata)

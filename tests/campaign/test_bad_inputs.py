@@ -1,0 +1,229 @@
+"""Hundreds of bad inputs over every verb: no traceback, a documented exit code, one sentence, and inputs untouched."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.campaign.damage import FILES, MODELS, PATHS, TOMLS, lay_out
+
+USAGE, DATA, MODEL, STOPPED = 2, 3, 4, 5
+OUT = ("--out", "out/new")
+TRAIN = ("--model", "tiny", *OUT, "--steps", "2", "--batch-size", "8")
+READERS = {
+    "train": ("train", "FILE", *TRAIN),
+    "dev": ("train", "good.txt", "--dev", "FILE", *TRAIN),
+    "pretrain": ("pretrain", "FILE", *OUT, "--steps", "2", "--layers", "1", "--width", "32", "--heads", "2"),
+    "center": ("pretrain", "good.txt", "--init", "tiny", "--center", "FILE", *OUT, "--steps", "2", "--length", "16"),
+    "encode": ("encode", "FILE", "--model", "tiny", "--out", "out/v.npy"),
+    "evaluate": ("evaluate", "tiny", "--data", "FILE"),
+    "dependency": ("probe", "dependency", "FILE", "--model", "tiny"),
+    "constituency": ("probe", "constituency", "FILE", "--model", "tiny"),
+    "discourse": ("probe", "discourse", "FILE", "--model", "tiny"),
+    "segment": ("probe", "segment", "FILE", "--model", "tiny"),
+    "gold": ("probe", "segment", "good.txt", "--gold", "FILE", "--model", "tiny"),
+}
+RECIPES = {"run": ("run", "FILE", *OUT), "study": ("study", "FILE", "folder", *OUT)}
+LOADERS = {
+    "train": ("train", "good.txt", "--model", "MODEL", *OUT, "--steps", "2"),
+    "init": ("pretrain", "good.txt", "--init", "MODEL", *OUT, "--steps", "2"),
+    "tokenizer": ("pretrain", "good.txt", "--tokenizer", "MODEL", *OUT, "--steps", "2"),
+    "run": ("run", "recipe.toml", "model.name=MODEL", *OUT),
+    "encode": ("encode", "good.txt", "--model", "MODEL", "--out", "out/v.npy"),
+    "evaluate": ("evaluate", "MODEL", "--data", "pairs.csv"),
+    "similarity": ("similarity", "a boat", "a river", "--model", "MODEL"),
+    "probe": ("probe", "a boat crosses", "--model", "MODEL"),
+    "segment": ("probe", "segment", "good.txt", "--model", "MODEL"),
+    "info": ("info", "MODEL"),
+    "quickstart": ("quickstart", "--model", "MODEL", *OUT),
+}
+FINE = {  # what one command refuses another can do with
+    *(("segment", name) for name in ("columns.tsv", "header.csv", "ragged.csv", "twice.csv", "quote.csv", "zero.csv")),
+    *(("segment", name) for name in FILES if "json" in name or name == "noise.parquet"),
+    ("gold", "noise.parquet"),
+    ("encode", "blank.txt"),
+    *(("dev", name) for name in PATHS if "." not in name),
+    *(("tokenizer", name) for name in ("no-weights", "cut-weights", "pickled")),
+    *(("info", name) for name in ("cut-tokenizer", "pickled")),
+}
+OPTIONS = {
+    "train": (
+        ("train", "latin.txt", *TRAIN),
+        {"steps", "epochs", "batch-size", "learning-rate", "max-length", "patience"}
+        | {"large-batch", "lora", "min-words", "max-words", "limit"},
+    ),
+    "pretrain": (
+        ("pretrain", "latin.txt", *OUT),
+        {"steps", "epochs", "minutes", "vocabulary", "layers", "width", "heads"}
+        | {
+            "positions",
+            "length",
+            "mask-rate",
+            "dropout",
+            "bag",
+            "neighbors",
+            "min-words",
+            "limit",
+            "held-out",
+            "batch-size",
+        }
+        | {"learning-rate", "warmup", "accumulation", "average", "evaluate-every"},
+    ),
+    "quickstart": (("quickstart", "--model", "tiny", *OUT), {"steps", "functions"}),
+    "evaluate": (("evaluate", "tiny", "--data", "latin.txt"), {"resamples"}),
+    "compare": (("compare", "folder"), {"resamples"}),
+    "study": (("study", "study.toml", "folder", *OUT), {"resamples"}),
+    "run": (("run", "recipe.toml", "--seeds", "1", *OUT), {"jobs"}),
+    "probe": (("probe", "segment", "latin.txt", "--model", "tiny"), {"limit", "value"}),
+}
+VALUES = ("-1", "nan", "inf", "x", "9" * 6_000)
+OUTPUTS = ("good.txt", "good.txt/below", "/proc/none", "loop.txt/x", "/dev/full/x", "x" * 300)
+WRITERS = {
+    "train": ("train", "good.txt", "--model", "tiny", "--out", "OUT", "--steps", "2"),
+    "pretrain": ("pretrain", "good.txt", "--out", "OUT", "--steps", "2"),
+    "run": ("run", "recipe.toml", "--out", "OUT"),
+    "seeds": ("run", "recipe.toml", "--seeds", "1,2", "--out", "OUT"),
+    "quickstart": ("quickstart", "--model", "tiny", "--out", "OUT"),
+    "encode": ("encode", "good.txt", "--model", "tiny", "--out", "OUT/v.npy"),
+    "evaluate": ("evaluate", "tiny", "--data", "pairs.csv", "--report", "OUT/report.html"),
+    "compare": ("compare", "folder", "--figures", "OUT"),
+    "study": ("study", "study.toml", "folder", "--out", "OUT"),
+    "probe": ("probe", "a boat crosses", "--model", "tiny", "--out", "OUT/x.png"),
+    "segment": ("probe", "segment", "good.txt", "--model", "tiny", "--out", "OUT/x.txt"),
+    "store": ("probe", "segment", "good.txt", "--model", "tiny", "--store", "OUT"),
+}
+OTHERS: list[tuple[tuple[str, ...], int]] = [
+    (("trian",), USAGE),
+    (("train",), USAGE),
+    (("list", "metods"), USAGE),
+    (("list", "caf\udce9"), USAGE),
+    (("similarity", "one"), USAGE),
+    (("similarity", "one", " "), USAGE),
+    (("similarity", "caf\udce9", "two", "--model", "tiny"), DATA),
+    (("probe", "caf\udce9 au lait", "--model", "tiny"), DATA),
+    (("probe", "", "--model", "tiny"), DATA),
+    (("probe", "one", "--model", "tiny", "--layer", "99"), USAGE),
+    (("probe", "a boat", "--model", "tiny", "--measure", "cosin"), USAGE),
+    (("probe", "a boat", "--model", "tiny", "--out", "x.gif"), USAGE),
+    (("probe", "dependncy", "good.txt"), USAGE),
+    (("probe", "dependency"), USAGE),
+    (("encode", "good.txt", "--out", "v.csv"), USAGE),
+    (("encode", "-", "--resume", "--out", "v.npy"), USAGE),
+    (("encode", "pairs.csv", "--out", "out/v.npy", "--column", "\x1b[31m"), DATA),
+    (("evaluate", "tiny", "--data", "pairs.csv", "--column", "score"), USAGE),
+    (("evaluate", "tiny", "--data", "pairs.csv", "--column", "score=\x1b[2J"), DATA),
+    (("evaluate", "tiny", "--data", "pairs.csv", "--kind", "pears"), USAGE),
+    (("evaluate", "tiny", "--task", "sts11"), USAGE),
+    (("evaluate", "tiny", "--data", "pairs.csv", "--resamples", "999999999999"), USAGE),
+    (("compare", "folder", "--resamples", "999999999999"), USAGE),
+    (("study", "study.toml", "folder", "--resamples", "999999999999", *OUT), USAGE),
+    (("compare", "nowhere"), DATA),
+    (("compare", "folder", "--format", "html"), USAGE),
+    (("run",), USAGE),
+    (("run", "recipe.toml", "steps=" + "9" * 6_000, *OUT), USAGE),
+    (("run", "recipe.toml", "x=" + "[" * 9_999, *OUT), USAGE),
+    (("run", "recipe.toml", "--seeds", "1,x", *OUT), USAGE),
+    (("run", "recipe.toml", "--seeds", ",", *OUT), USAGE),
+    (("run", "recipe.toml", "--seeds", "1", "--vary", "weather", *OUT), USAGE),
+    (("train", "good.txt", *TRAIN, "--set", "training.steps=" + "9" * 6_000), USAGE),
+    (("train", "good.txt", *TRAIN, "--set", "caf\udce9"), USAGE),
+    (("train", "good.txt", *TRAIN, "--method", "\x1b[31m"), USAGE),
+    (("train", "good.txt", *TRAIN, "--precision", "fp17"), USAGE),
+    (("train", "nobody/nothing", *TRAIN), DATA),
+    (("info", "tiny", "--nonsense"), USAGE),
+]
+
+
+def wanted() -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """Yield every case: a name, its arguments, and its exit code."""
+    for (verb, base), name in itertools.product(READERS.items(), [*FILES, *PATHS]):
+        if (verb, name) not in FINE:
+            yield f"{verb} of {name[:30]!a}", tuple(name if each == "FILE" else each for each in base), DATA
+    for (verb, base), name in itertools.product(RECIPES.items(), TOMLS):
+        yield f"{verb} of {name[:30]!a}", tuple(name if each == "FILE" else each for each in base), USAGE
+    for (verb, base), name in itertools.product(LOADERS.items(), MODELS):
+        model = f"./{name}" if name == "nowhere" else name
+        if (verb, name) not in FINE:
+            yield f"{verb} with {name}", tuple(each.replace("MODEL", model) for each in base), MODEL
+    for verb, (base, options) in OPTIONS.items():
+        for option, value in itertools.product(sorted(options), VALUES):
+            yield f"{verb} --{option} {value[:9]}", (*base, f"--{option}", value), USAGE
+    for (verb, base), out in itertools.product(WRITERS.items(), OUTPUTS):
+        yield f"{verb} into {out[:20]}", tuple(each.replace("OUT", out) for each in base), USAGE
+    for arguments, code in OTHERS:
+        yield ascii(" ".join(each[:30] for each in arguments if each not in TRAIN)), arguments, code
+
+
+CASES = list(wanted())
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> Path:
+    folder = tmp_path_factory.mktemp("campaign")
+    lay_out(folder, tiny_folder)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Return a digest of every file, but those that commands were to write."""
+    files = (path for path in folder.rglob("*") if path.is_file() and "out" not in path.relative_to(folder).parts)
+    return {str(path): hashlib.blake2b(path.read_bytes()).hexdigest() for path in files}
+
+
+def run(arguments: tuple[str, ...]) -> tuple[int, str, str]:
+    from mirrormask.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    before = sys.argv
+    sys.argv = ["mirrormask", *arguments]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as stopped:
+            main()
+    finally:
+        sys.argv = before
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code, out.getvalue(), err.getvalue()
+
+
+def check(ran: tuple[int, str, str], code: int) -> None:
+    """One sentence, said last, without anything that would steer the terminal."""
+    assert ran[0] == code, ran
+    assert ran[1] == ""
+    assert "Traceback" not in ran[2]
+    message = ran[2][ran[2].index("Error: ") :]
+    assert message.count("Error: ") == 1
+    assert message.count("\n") == 1 or "problems:" in message
+    assert not set(ran[2]) & {"\x1b", "\x9b", "\r"}
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(CASES) >= 300
+    assert len({name for name, _, _ in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize(("arguments", "code"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_bad_input(there: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int) -> None:
+    monkeypatch.chdir(there)
+    monkeypatch.setenv("MIRRORMASK_DATA", str(there))
+    monkeypatch.setenv("MIRRORMASK_MODELS", "")
+    before = contents(there)
+    ran = run(arguments)
+    assert contents(there) == before, "what was there stays as it was"
+    check(ran, code)
+
+
+@pytest.mark.parametrize("number", range(0, len(CASES), len(CASES) // 8))
+def test_bad_input_of_a_real_process(there: Path, number: int) -> None:
+    _, arguments, code = CASES[number]
+    environment = {**os.environ, "MIRRORMASK_DATA": str(there), "MIRRORMASK_MODELS": "", "COLUMNS": "40"}
+    command = [sys.executable, "-m", "mirrormask", *map(os.fsencode, arguments)]
+    done = subprocess.run(command, cwd=there, env=environment, capture_output=True, timeout=300, check=False)
+    check((done.returncode, done.stdout.decode(), done.stderr.decode()), code)
