@@ -13,11 +13,14 @@ from mirrormask.evaluation.model_names import model_names
     ("models", "names"),
     [
         (["mini"], ["mini"]),
-        (["/runs/a/model", "/runs/b/model"], ["a/model", "b/model"]),
-        (["runs/a/model", "model"], ["a/model", "model"]),
+        (["/runs/a/model", "/runs/b/model"], ["a", "b"]),
+        (["runs/a/model", "other/a/model", "b"], ["runs/a", "other/a", "b"]),
+        (["runs/a/model", "runs/a"], ["runs/a (1)", "runs/a (2)"]),
+        (["model"], [Path.cwd().name]),
         (["mini", "mini"], ["mini (1)", "mini (2)"]),
         ([Path("x/one"), "sentence-transformers/all-MiniLM-L6-v2"], ["one", "all-MiniLM-L6-v2"]),
         ([object(), SimpleNamespace(mirrormask_source="/models/mini")], ["model 1", "mini"]),
+        ([SimpleNamespace(mirrormask_source="/runs/reviews/model")], ["reviews"]),
         (["."], ["."]),
     ],
 )

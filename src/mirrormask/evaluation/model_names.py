@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+INSIDE = "model"
+"""The folder in a run that holds what was trained."""
+
 
 def model_names(models: Sequence[Any]) -> list[str]:
     """Return a different name for each model: the end of its path, longer where two ends are alike.
 
+    What a run wrote is called by the run's folder, not by the `model` inside it.
+
     Example:
-        >>> model_names(["runs/first/model", "runs/second/model", "mini"])
-        ['first/model', 'second/model', 'mini']
+        >>> model_names(["runs/first/model", "runs/second", "mini"])
+        ['first', 'second', 'mini']
     """
     parts = [_parts(model, number) for number, model in enumerate(models, 1)]
     depth = [1] * len(parts)
@@ -33,4 +38,7 @@ def _parts(model: Any, number: int) -> tuple[str, ...]:
     source = model if isinstance(model, (str, Path)) else getattr(model, "mirrormask_source", None)
     if source is None:
         return (f"model {number}",)
-    return tuple(part for part in Path(str(source)).parts if part not in ("/", ".", "..")) or (str(source),)
+    path = Path(str(source))
+    if path.name == INSIDE:
+        path = path.parent if path.parent.name else path.absolute().parent
+    return tuple(part for part in path.parts if part not in ("/", ".", "..")) or (str(source),)
