@@ -19,6 +19,15 @@ def pretrain(
     ),
     out: Path = typer.Option(..., "--out", "-o", help="Folder of the run; the model will be in OUT/model."),
     init: str = typer.Option("", "--init", help="Continue this masked LM instead of starting from nothing."),
+    grow: int = typer.Option(
+        0, "--grow", help="With --init: give the model so many layers, new ones among the old.", rich_help_panel=SHAPE
+    ),
+    learned: int = typer.Option(
+        0,
+        "--learned",
+        help="With --init: the model learned from rows of so many tokens; later positions begin as copies.",
+        rich_help_panel=SHAPE,
+    ),
     tokenizer: str = typer.Option(
         "", "--tokenizer", help="Take the tokenizer of this model instead of a new one.", rich_help_panel=SHAPE
     ),
@@ -70,6 +79,9 @@ def pretrain(
     warmup: float = typer.Option(
         0.05, "--warmup", help="Share of the updates over which the rate rises.", rich_help_panel=RUN
     ),
+    optimizer: str = typer.Option(
+        "adamw", "--optimizer", help="adamw, or muon, which learns more from long runs.", rich_help_panel=RUN
+    ),
     accumulation: int = typer.Option(1, "--accumulation", help="Batches per update.", rich_help_panel=RUN),
     average: float = typer.Option(
         0.0, "--average", help="Decay of an average of the weights to keep (0 keeps the last).", rich_help_panel=RUN
@@ -108,6 +120,7 @@ def pretrain(
     training: dict[str, Any] = {
         "batch_size": batch_size,
         "warmup": warmup,
+        "optimizer": optimizer,
         "accumulation": accumulation,
         "average": average,
         "evaluate_every": evaluate_every,
@@ -124,6 +137,8 @@ def pretrain(
             out=out,
             plan=Plan(
                 init=init,
+                grow=grow,
+                learned=learned,
                 tokenizer=tokenizer,
                 vocabulary=vocabulary,
                 cased=cased,

@@ -19,6 +19,8 @@ class Plan:
 
     Args:
         init: a masked LM to continue from, with its tokenizer and shape; empty starts from nothing.
+        grow: layers that the continued model grows to; 0 leaves it as it is.
+        learned: positions that the continued model learned: those after them begin as copies; 0 leaves all as they are.
         tokenizer: the tokenizer of this model or folder instead of a new one.
         vocabulary: pieces of a new tokenizer.
         cased: keep capitals and accents.
@@ -36,6 +38,8 @@ class Plan:
     """
 
     init: str = ""
+    grow: int = 0
+    learned: int = 0
     tokenizer: str = ""
     vocabulary: int = 16_384
     cased: bool = False
@@ -57,6 +61,8 @@ class Plan:
         for name in ("layers", "width", "heads"):
             at_least(name, getattr(self, name), 1, of="pretraining")
         at_least("length", self.length, 8, of="pretraining")
+        at_least("grow", self.grow, 0, of="pretraining")
+        at_least("learned", self.learned, 0, of="pretraining")
         above("mask_rate", self.mask_rate, 0, of="pretraining")
         between("mask_rate", self.mask_rate, 0, 0.9, of="pretraining")
         between("dropout", self.dropout, 0, 0.9, of="pretraining")
@@ -67,6 +73,8 @@ class Plan:
         if self.init:
             self._check_continued()
             return
+        if self.grow or self.learned:
+            raise MirrormaskError("Only a model that is continued can grow: give 'init' too, or set 'layers'.")
         if not self.tokenizer:
             at_least("vocabulary", self.vocabulary, FEWEST, of="pretraining")
         if self.positions < self.length:

@@ -26,6 +26,7 @@ from mirrormask.models.precision import best_precision
 from mirrormask.pretraining.budget import steps_in
 from mirrormask.pretraining.card import write_card
 from mirrormask.pretraining.centering import last_norm_and_head, mean_vector, move_origin
+from mirrormask.pretraining.growing import deepen, repeat_positions
 from mirrormask.pretraining.held_out_score import HeldOutScore
 from mirrormask.pretraining.masking import Masking
 from mirrormask.pretraining.model import Pretraining, fresh_bert, set_dropout
@@ -180,6 +181,10 @@ def _start(plan: Plan) -> MaskedLM | None:
     lm = MaskedLM.load(plan.init, device=_device())
     if plan.center:
         last_norm_and_head(lm)  # or refuse now
+    if plan.grow:
+        deepen(lm.model, plan.grow)
+    if plan.learned:
+        repeat_positions(lm.model, plan.learned)
     longest = int(getattr(lm.model.config, "max_position_embeddings", plan.length))
     if plan.length > longest:
         raise MirrormaskError(

@@ -41,7 +41,7 @@ from mirrormask.training.checkpoint import (
 from mirrormask.training.gather import on_cpu
 from mirrormask.training.interrupts import Looks, interrupts
 from mirrormask.training.losses import Broken, Losses
-from mirrormask.training.optimizer import adamw, clipped_together, groups_of, rate_at
+from mirrormask.training.optimizer import adamw, clipped_together, groups_of, muon, rate_at
 from mirrormask.training.settings import Settings
 from mirrormask.training.update import Updates, all_finite
 
@@ -151,7 +151,7 @@ def fit(
     plan = {**asdict(settings), "total": total, **(plan or {})}
     accelerator, precision = _accelerator(settings, folder)
     model.to(accelerator.device)
-    optimizer = adamw(
+    optimizer = (muon if settings.optimizer == "muon" else adamw)(
         model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay, betas=settings.betas
     )
     average = Average(model, settings.average)

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from mirrormask.core.errors import MirrormaskError, above, at_least
+from mirrormask.training.muon import Muon
 
 
 @dataclass(frozen=True)
@@ -72,15 +73,37 @@ def adamw(
     In every group of the model matrices decay, biases and norms do not. What share of the run's rate a group has is
     its key `rate`.
     """
+    groups = _kinds(model, weight_decay)
+    return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, fused=_can_fuse(groups))
+
+
+def muon(
+    model: nn.Module, *, learning_rate: float, weight_decay: float, betas: tuple[float, float] = (0.9, 0.999)
+) -> Muon:
+    """Return Muon for the matrices inside the model, and AdamW as above for tables of embeddings, biases and norms."""
+    tables = {id(p) for module in model.modules() if isinstance(module, nn.Embedding) for p in module.parameters()}
+    groups: list[dict[str, Any]] = []
+    for group in _kinds(model, weight_decay):
+        inner = [p for p in group["params"] if p.ndim == 2 and id(p) not in tables]
+        rest = [p for p in group["params"] if p.ndim != 2 or id(p) in tables]
+        groups += [{**group, "params": p, "muon": p is inner} for p in (inner, rest) if p]
+    return Muon(groups, lr=learning_rate, betas=betas, fused=_can_fuse(groups))
+
+
+def _kinds(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Return the model's groups, each in two: matrices, which decay, and biases and norms, which do not."""
     groups: list[dict[str, Any]] = []
     for each in groups_of(model):
         matrices, others = ([p for p in each.parameters if (p.ndim >= 2) is wanted] for wanted in (True, False))
         decays = ((matrices, weight_decay if each.decay else 0.0), (others, 0.0))
         groups += [{"params": p, "weight_decay": decay, "rate": each.rate} for p, decay in decays if p]
+    return groups
+
+
+def _can_fuse(groups: list[dict[str, Any]]) -> bool:
     parameters = [p for group in groups for p in group["params"]]
     devices = {p.device.type for p in parameters}
-    fused = len(devices) == 1 and devices <= {"cpu", "cuda"} and all(p.dtype == torch.float32 for p in parameters)
-    return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, fused=fused)
+    return len(devices) == 1 and devices <= {"cpu", "cuda"} and all(p.dtype == torch.float32 for p in parameters)
 
 
 def rate_at(step: int, total: int, *, schedule: str, warmup: float) -> float:

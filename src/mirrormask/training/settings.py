@@ -8,6 +8,7 @@ from mirrormask.core.errors import above, at_least, between, one_of
 from mirrormask.core.seeding import Seeds
 
 SCHEDULES = ("linear", "constant", "cosine")
+OPTIMIZERS = ("adamw", "muon")
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Settings:
         learning_rate: the highest rate.
         weight_decay: AdamW's, on matrices only.
         betas: AdamW's; how much of the mean of gradients and of their squares stays at an update.
+        optimizer: `adamw`, or `muon` for the matrices between embeddings and output, which learns more from long runs.
         schedule: `linear` and `cosine` fall to 0; `constant` stays.
         warmup: share of the steps over which the rate rises.
         clip: largest gradient norm; 0 does not clip.
@@ -44,6 +46,7 @@ class Settings:
     learning_rate: float = 3e-5
     weight_decay: float = 0.0
     betas: tuple[float, float] = (0.9, 0.999)
+    optimizer: str = "adamw"
     schedule: str = "linear"
     warmup: float = 0.0
     clip: float = 1.0
@@ -74,6 +77,7 @@ class Settings:
         at_least("max_length", self.max_length, 3, of="training")
         for name in ("evaluate_every", "patience", "checkpoint_every"):
             at_least(name, getattr(self, name), 0, of="training")
+        one_of("optimizer", self.optimizer, OPTIMIZERS, of="training")
         one_of("schedule", self.schedule, SCHEDULES, of="training")
         one_of("precision", self.precision, ("auto", "fp32", "bf16", "fp16"), of="training")
         one_of("compile", self.compile, ("auto", "on", "off"), of="training")
