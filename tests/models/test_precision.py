@@ -50,3 +50,12 @@ def test_autocast_is_in_that_precision() -> None:
 def test_an_unknown_one() -> None:
     with pytest.raises(MirrormaskError, match="Did you mean 'bf16'"):
         best_precision("cpu", "bf-16")
+
+
+def test_attention_plans_are_off_only_inside() -> None:
+    from mirrormask.models.precision import varied_shapes
+
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    with varied_shapes():
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before

@@ -163,3 +163,11 @@ def test_columns_become_roles(
     hard = torch.stack(z[2:], dim=1) if columns > 2 else None
     expected = info_nce(z[0], z[1], temperature=0.05, hard=hard)
     torch.testing.assert_close(trained.train()(batch_of(*texts), 0).detach(), expected, atol=1e-4, rtol=1e-4)
+
+
+def test_a_gpu_takes_a_small_batch_in_one_pass_and_cuts_a_large_one_by_length() -> None:
+    gpu = torch.device("cuda")
+    small = Tokens.of([np.arange(n) for n in (4, 30, 9, 2)])
+    assert [shard.tolist() for shard in forward.shards_for(small, gpu, None)] == [[1, 2, 0, 3]]
+    large = Tokens.of([np.zeros(400, np.int64), np.zeros(100, np.int64)] * 100)
+    assert [len(shard) for shard in forward.shards_for(large, gpu, None)] == [100, 100]

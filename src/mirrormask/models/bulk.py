@@ -14,7 +14,7 @@ from mirrormask.core.encoding import Encoder
 from mirrormask.core.errors import ModelError
 from mirrormask.core.framing import frame_of
 from mirrormask.core.shards import length_shards
-from mirrormask.models.precision import best_precision
+from mirrormask.models.precision import best_precision, varied_shapes
 
 Progress = Callable[[int], None]
 """Called with the number of texts just done."""
@@ -56,7 +56,7 @@ def encode_tokens(
     was_training = encoder.training
     encoder.eval()
     try:
-        with torch.inference_mode(), chosen.autocast(device):
+        with torch.inference_mode(), chosen.autocast(device), varied_shapes():
             for shard in length_shards(tokens.lengths, token_budget(device), tolerance=0.15):
                 ids, mask = tokens.padded(pad, shard)
                 features = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}

@@ -21,7 +21,7 @@ from mirrormask.models.bulk import token_budget
 from mirrormask.models.lm_head import load_masked_lm
 from mirrormask.models.loading import check_numbers, check_tokenizer, opening
 from mirrormask.models.names import DEFAULT_MODEL, resolve
-from mirrormask.models.precision import best_precision
+from mirrormask.models.precision import best_precision, varied_shapes
 
 
 class MaskedLM(nn.Module):
@@ -92,7 +92,7 @@ class MaskedLM(nn.Module):
         pad = self.tokenizer.pad_token_id or 0
         for shard in length_shards(tokens.lengths, token_budget(self.device), tolerance=0.15):
             ids, mask = (t.to(self.device) for t in tokens.padded(pad, shard))
-            with chosen.autocast(self.device):
+            with chosen.autocast(self.device), varied_shapes():
                 run = self.model.base_model(ids, attention_mask=mask, output_hidden_states=layer != last)
             hidden = run.last_hidden_state if layer == last else run.hidden_states[layer]
             rows = np.repeat(np.arange(len(shard)), counts[shard])

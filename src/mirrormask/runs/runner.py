@@ -31,7 +31,7 @@ from mirrormask.evaluation.selection import Selection, check_dev, choose_selecti
 from mirrormask.methods import methods
 from mirrormask.models.encoder import build_encoder, pooling_of, save_encoder, training_head
 from mirrormask.models.mask_prompt import TEMPLATE
-from mirrormask.models.precision import best_precision
+from mirrormask.models.precision import best_precision, varied_shapes
 from mirrormask.runs.recipe import Recipe
 from mirrormask.runs.versions import versions
 from mirrormask.training.compiling import WIDTHS, can_replay, compile_encoder, restore, should_compile
@@ -144,7 +144,7 @@ def _run(
     method.check(method_text.batches.at(0, rank=rank, world=processes))
     selection = choose_selection(method, recipe.data.dev, method_text.held_out)
     reporter.say(selection.explanation)
-    with quickened(encoder):
+    with quickened(encoder), varied_shapes():
         _announce(method, method_text, settings, composition, total, reporter)
         if compiled:
             replay = can_replay(device, settings, one_pass=composition.one_pass, processes=processes)

@@ -30,6 +30,9 @@ CPU_ROWS, CPU_WIDTHS = 32, 4
 So many rows keep activations in its cache, and few different shapes spare it from planning matrix products anew.
 """
 
+GPU_TOKENS = 65_536
+"""Padded tokens that a GPU takes in one pass whatever their lengths: it would spend longer on starting a second one."""
+
 
 def shards_for(
     tokens: Tokens, device: torch.device, chunk: int | None, *, whole: bool = False
@@ -45,7 +48,8 @@ def shards_for(
     if whole:
         return length_shards(tokens.lengths, 1 << 40, max_rows=chunk, tolerance=1e9)
     if device.type == "cuda":
-        return length_shards(tokens.lengths, 131_072, max_rows=chunk, tolerance=1.0)
+        few = len(tokens) * int(tokens.lengths.max(initial=0)) <= GPU_TOKENS
+        return length_shards(tokens.lengths, 131_072, max_rows=chunk, tolerance=1e9 if few else 1.0)
     order = np.argsort(-tokens.lengths, kind="stable").astype(np.int64)
     rows = min(CPU_ROWS, chunk or CPU_ROWS)
     return np.array_split(order, -(-len(order) // rows))

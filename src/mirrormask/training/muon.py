@@ -71,10 +71,18 @@ class Muon(torch.optim.AdamW):
         bad: Tensor | None = getattr(self, "found_inf", None)  # set where a gradient is no number: nothing moves then
         for shape, parameters in by_shape.items():
             gradients = [p.grad if bad is None else torch.where(bad > 0, 0.0, p.grad) for p in parameters]
-            momenta = [self.state[p].setdefault("momentum", torch.zeros_like(p)) for p in parameters]
+            momenta = [self._momentum(p) for p in parameters]
             torch._foreach_lerp_(momenta, gradients, 1 - MOMENTUM)
             ahead = torch._foreach_lerp(gradients, momenta, MOMENTUM)
             updates = orthogonal(torch.stack(ahead)) * (SCALE * max(shape) ** 0.5)
             rate = group["lr"] if bad is None else group["lr"] * (1 - bad)
             for parameter, update in zip(parameters, updates, strict=True):
                 parameter.mul_(1 - rate * group["weight_decay"]).sub_(rate * update)
+
+    def _momentum(self, parameter: Tensor) -> Tensor:
+        state = self.state[parameter]
+        if not state:
+            state["momentum"] = torch.zeros_like(parameter)
+            state["step"] = torch.zeros(())  # AdamW looks for it in every state that it loads
+        found: Tensor = state["momentum"]
+        return found
