@@ -158,9 +158,9 @@ def test_segment(probe: Cli, tmp_path: Path) -> None:
     assert fixed["threshold"] == 0
 
 
-def test_columns_of_long_sentences_are_numbered_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    from rich.console import Console
-
+def test_columns_of_long_sentences_are_numbered_apart(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from mirrormask.cli.output import Output
     from mirrormask.cli.probe_terminal import print_probed
     from mirrormask.probing.impact import Impact
@@ -171,9 +171,9 @@ def test_columns_of_long_sentences_are_numbered_apart(capsys: pytest.CaptureFixt
         matrix = np.ones((n, n), dtype=np.float32)
         phrases: Any = ConstituencyParser().parse(matrix)
         probed = Probed("mini", tuple(words), Impact(), matrix, np.arange(n) - 1, phrases)
-        output = Output()
-        output.out = Console(width=width, force_terminal=terminal, no_color=True, highlight=False)
-        print_probed(output, probed)
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setenv("FORCE_COLOR", "1" if terminal else "")
+        print_probed(Output(), probed)
         return re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).split("Dependency tree")[0].splitlines()[1:-1]
 
     twelve = shown(["word"] * 11 + ["雨"], 80, True)

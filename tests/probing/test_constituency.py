@@ -43,7 +43,8 @@ def test_what_is_in_the_matrix_is_found() -> None:
         found = result.scores["induced"][subset]
         assert found["sentence_f1_percent"] == found["corpus_f1_percent"] == found["recall_NP_percent"] == 100.0
         assert found["sentences"] == count
-    assert result.scores["right-branching"]["all"]["corpus_f1_percent"] < 100.0
+    guessed = result.scores["right-branching"]["all"]["corpus_f1_percent"]
+    assert guessed is not None and guessed < 100.0
     assert json.loads(json.dumps(result.as_json()))["task"] == "constituency"
 
 

@@ -71,7 +71,7 @@ def _print_matrix(output: Output, probed: Probed) -> None:
     most = max((float(probed.matrix[i, j]) for i in range(n) for j in range(n) if i != j), default=0.0) or 1.0
     width = min(16, max(map(cell_len, probed.words)))
     output.line("Impact: row masked and looked at, column masked as well", style="bold")
-    room = max(5, (output.out.width - width - 5) // 2) if output.out.is_terminal else n
+    room = max(5, (output.out.width - width - 5) // 2)
     for first in range(0, n, room):
         block = range(first, min(first + room, n))
         for digits in _column_numbers(block):

@@ -70,7 +70,7 @@ class ConstituencyResult:
 
     sentences: int
     parser: dict[str, Any]
-    scores: dict[str, dict[str, dict[str, float]]]
+    scores: dict[str, dict[str, dict[str, float | None]]]
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
