@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from mirrormask.evaluation.figures import bars, plane, similarity_density, spectrum
 from mirrormask.evaluation.geometry import GeometryReport
 from mirrormask.evaluation.own.own_report import OwnReport
+from mirrormask.evaluation.score_figures import plane, score_bars, similarity_density, spectrum
 from mirrormask.evaluation.statistics.comparison import METRICS
 from mirrormask.evaluation.sts import StsReport
 from mirrormask.evaluation.summary import HEADLINE, geometry_table, own_table, query_tables, sts_tables
@@ -55,7 +55,9 @@ def own_section(report: OwnReport) -> Section:
     scores = {
         METRICS[metric]: [found.score(metric, model) for model in range(len(found.models))] for metric in found.metrics
     }
-    drawn = bars(found.models, scores, title=f"Scores on {report.name}", emphasized=[METRICS[report.task.primary]])
+    drawn = score_bars(
+        found.models, scores, title=f"Scores on {report.name}", emphasized=[METRICS[report.task.primary]]
+    )
     text = (_MEANING[report.task.kind], *((_STARS,) if len(found.models) > 1 else ()))
     picture = Picture(svg(drawn), f"Bars of every score on {report.name}, with confidence intervals")
     return Section(f"Your data: {report.name}", text, (own_table(report), *query_tables(report)), (picture,))
@@ -72,7 +74,7 @@ def sts_sections(report: StsReport) -> list[Section]:
         "would be the same order.",
         *((_STARS,) if len(report.models) > 1 else ()),
     )
-    drawn = bars(report.models, scores, title="Spearman correlation on STS (all)", emphasized=["average"])
+    drawn = score_bars(report.models, scores, title="Spearman correlation on STS (all)", emphasized=["average"])
     picture = Picture(svg(drawn), "Bars of the Spearman correlation on every STS task, with confidence intervals")
     headline, *aggregations = sts_tables(report)
     reading = (

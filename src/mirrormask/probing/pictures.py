@@ -13,6 +13,7 @@ from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.storage import atomic_file, check_writable
 from mirrormask.probing.probed import Probed
 from mirrormask.reporting.drawing import FAINT, INK, SERIES, blank, png, short, style, svg
+from mirrormask.reporting.figures import write_title
 from mirrormask.reporting.page import Picture, Section, render
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def picture(probed: Probed, suffix: str) -> bytes:
         places = figure.subfigures(3, 1, height_ratios=[size[1] for _, _, size in parts])
         for place, (title, draw, _) in zip(places, parts, strict=True):
             place.patch.set_alpha(0.0)
-            place.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+            write_title(place, title, bold=True)
             draw(place, probed)
     return png(figure) if suffix == ".png" else svg(figure)
 

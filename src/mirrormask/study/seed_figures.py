@@ -9,34 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.reporting.drawing import FAINT, INK, blank, color, short, style, write_png
+from mirrormask.reporting.drawing import color, short, write_png
+from mirrormask.reporting.figures import bands, canvas, marked_points, strips
 from mirrormask.study.compare import AVERAGE, SeedComparison
 from mirrormask.study.rows import Row
 
 
 def seed_strips(found: SeedComparison, *, names: Mapping[str, str] | None = None, title: str = "") -> Any:
     """Draw one line of dots per row, a dot per seed, means as strokes, the baseline's mean as a line through all."""
-    names = names or {}
-    with style():
-        figure = blank(7.2, 1.1 + 0.34 * len(found.rows))
-        figure.suptitle(title or "Every seed of every row", x=0.01, ha="left", fontsize=11)
-        panel = figure.subplots()
-        base = float(found.values(found.rows[0], AVERAGE).mean())
-        panel.axvline(base, color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-        for place, row in enumerate(found.rows):
-            values = found.values(row, AVERAGE)
-            shade = INK if place == 0 else color(0)
-            panel.scatter(values, np.full(len(values), place), s=26, color=shade, alpha=0.55, linewidths=0, zorder=3)
-            mean = float(values.mean())
-            panel.plot([mean, mean], [place - 0.3, place + 0.3], color=shade, linewidth=2.2, zorder=4)
-        panel.set_yticks(range(len(found.rows)), [short(names.get(row.name, row.name), 34) for row in found.rows])
-        panel.set_ylim(len(found.rows) - 0.4, -0.6)
-        panel.tick_params(axis="y", length=0)
-        panel.spines["left"].set_visible(False)
-        panel.grid(axis="x")
-        panel.set_axisbelow(True)
-        panel.set_xlabel(f"Spearman × 100, mean over {found.average_title}")
-    return figure
+    rows = [((names or {}).get(row.name, row.name), found.values(row, AVERAGE)) for row in found.rows]
+    what = f"Spearman × 100, mean over {found.average_title}"
+    return strips(rows, title=title or "Every seed of every row", what=what)
 
 
 def multiples_of(rows: Sequence[Row]) -> dict[str, list[tuple[float, Row]]]:
@@ -61,10 +44,7 @@ def negatives_against_score(
         what: the score.
         title: of the figure.
     """
-    with style():
-        figure = blank(6.4, 3.9)
-        figure.suptitle(title or "Number of generated negatives", x=0.01, ha="left", fontsize=11)
-        panel = figure.subplots()
+    with canvas(6.4, 3.9, title or "Number of generated negatives", grid="y") as (figure, panel):
         places = np.arange(len(series))
         for place, (_, values) in enumerate(series):
             panel.scatter(np.full(len(values), place), values, s=24, color=color(0), alpha=0.5, linewidths=0, zorder=3)
@@ -74,8 +54,6 @@ def negatives_against_score(
         panel.set_xticks(places, labels)
         panel.set_xlabel(f"generated negatives beside a batch of {batch}")
         panel.set_ylabel(what)
-        panel.grid(axis="y")
-        panel.set_axisbelow(True)
     return figure
 
 
@@ -85,13 +63,9 @@ def training_cosines(rows: Sequence[Row], *, names: Mapping[str, str] | None = N
     Rows without logged cosines are left out.
     """
     names = names or {}
-    with style():
-        figure = blank(6.8, 4.0)
-        figure.suptitle(
-            title or "Cosines during training: positives solid, negatives dashed", x=0.01, ha="left", fontsize=11
-        )
-        panel = figure.subplots()
-        place = 0
+    place = 0
+    title = title or "Cosines during training: positives solid, negatives dashed"
+    with canvas(6.8, 4.0, title, grid="y") as (figure, panel):
         for row in rows:
             found = cosines_of(row)
             if found is None:
@@ -99,16 +73,11 @@ def training_cosines(rows: Sequence[Row], *, names: Mapping[str, str] | None = N
             steps, *both = found
             for values, line in zip(both, ("-", (0, (3, 2))), strict=True):
                 label = short(names.get(row.name, row.name)) if line == "-" else None
-                panel.plot(steps, values.mean(axis=0), color=color(place), linestyle=line, linewidth=1.4, label=label)
-                if len(values) > 1:
-                    low, high = values.min(axis=0), values.max(axis=0)
-                    panel.fill_between(steps, low, high, color=color(place), alpha=0.18, linewidth=0)
+                bands(panel, steps, values, place, linestyle=line, label=label)
             place += 1
         panel.set_xlabel("step")
         panel.set_ylabel("mean cosine")
         panel.set_ylim(-0.1, 1.02)
-        panel.grid(axis="y")
-        panel.set_axisbelow(True)
         if place:
             figure.legend(loc="outside lower center", ncols=min(place, 3), fontsize=9)
     return figure
@@ -143,44 +112,12 @@ def alignment_uniformity(
         names: what to call them.
         what: the score.
     """
-    names = names or {}
-    marks = "osD^vP*X<>"
-    with style():
-        figure = blank(6.6, 4.6)
-        figure.suptitle("Alignment and uniformity, every seed", x=0.01, ha="left", fontsize=11)
-        panel = figure.subplots()
-        every = np.concatenate([np.asarray(values) for values in scores])
-        low, high = float(every.min()), float(every.max())
-        shown = None
-        for place, (row, values) in enumerate(zip(rows, scores, strict=True)):
-            x = [run.record["geometry"]["uniformity"] for run in row.runs]
-            y = [run.record["geometry"]["alignment"] for run in row.runs]
-            shown = panel.scatter(
-                x,
-                y,
-                c=values,
-                cmap="viridis_r",
-                vmin=low,
-                vmax=high if high > low else low + 1,
-                s=42,
-                marker=marks[place % len(marks)],
-                edgecolors="white",
-                linewidths=0.6,
-                label=short(names.get(row.name, row.name), 26),
-                zorder=3,
-            )
-        panel.set_xlabel("uniformity (lower is better)")
-        panel.set_ylabel("alignment (lower is better)")
-        panel.grid()
-        panel.set_axisbelow(True)
-        if shown is not None:
-            bar = figure.colorbar(shown, ax=panel, pad=0.02)
-            bar.outline.set_visible(False)
-            bar.set_label(what)
-        legend = figure.legend(loc="outside lower center", ncols=min(len(rows), 3), fontsize=9)
-        for handle in legend.legend_handles:
-            handle.set_color(FAINT)
-    return figure
+    series = []
+    for row, values in zip(rows, scores, strict=True):
+        x, y = (np.array([run.record["geometry"][key] for run in row.runs]) for key in ("uniformity", "alignment"))
+        series.append(((names or {}).get(row.name, row.name), x, y, values))
+    axes = ("uniformity (lower is better)", "alignment (lower is better)")
+    return marked_points(series, title="Alignment and uniformity, every seed", axes=axes, what=what)
 
 
 MOST = 6

@@ -75,7 +75,7 @@ def _row(row: Row, *, logged: bool) -> dict[str, Any]:
 
 
 def _run(run: Scored, *, logged: bool) -> dict[str, Any]:
-    record = {key: run.record[key] for key in ("seeds", "best_step") if key in run.record}
+    record: dict[str, Any] = {key: run.record[key] for key in ("seeds", "best_step") if key in run.record}
     record["scores"] = {task: run.score(task) for task in run.record["tasks"]}
     shape = run.record.get("geometry")
     if shape:

@@ -70,10 +70,8 @@ def test_every_two_models_are_tested_and_corrected() -> None:
     found = compare(["a", "b", "c"], {METRIC: [mean_of(each) for each in noisy]}, 200)
     tested = found.differences(METRIC)
     assert list(tested) == [(0, 1), (0, 2), (1, 2)]
-    plain = [
-        difference(*(float(found.values[METRIC][m]) for m in pair), *(found.resamples[METRIC][m] for m in pair))
-        for pair in tested
-    ]
+    scores, drawn = found.values[METRIC], found.resamples[METRIC]
+    plain = [difference(float(scores[a]), float(scores[b]), drawn[a], drawn[b]) for a, b in tested]
     assert [each.p_value for each in tested.values()] == holm([each.p_value for each in plain])
     assert tested[0, 2].least_p == pytest.approx(3 * plain[1].least_p)
     assert found.difference(METRIC, 2) == tested[0, 2]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from mirrormask.evaluation.geometry import Geometry
 from mirrormask.evaluation.statistics.bootstrap import Estimate
 from mirrormask.evaluation.statistics.correlation import spearman
-from mirrormask.reporting.drawing import FAINT, RAMP, blank, color, short, style
+from mirrormask.reporting.drawing import FAINT, blank, color, short, style
+from mirrormask.reporting.figures import bars, canvas, ridge, write_title
 
 BINS = 5
 """Gold scores are cut into five equal parts of their scale, as in figure 3 of the SimCSE paper."""
@@ -41,13 +42,13 @@ def similarity_density(
         across = min(3, len(models))
         down = math.ceil(len(models) / across)
         figure = blank((6.4, 9.0, 9.9)[across - 1], 0.4 + 4.0 * down)
-        _title(figure, "Cosine of sentence pairs, by how alike people found them")
+        write_title(figure, "Cosine of sentence pairs, by how alike people found them", bold=True)
         panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
         for panel in panels.flat[len(models) :]:
             panel.set_visible(False)
         for model, panel in enumerate(panels.flat[: len(models)]):
             for part in range(BINS):
-                _ridge(panel, similarities[model][places == part], grid, part)
+                ridge(panel, similarities[model][places == part], grid, part, BINS)
             correlation = 100 * spearman(similarities[model], scores)
             panel.set_title(f"{short(models[model], 24 if across < 3 else 18)} · Spearman {correlation:.1f}")
             panel.set_xlim(grid[0], 1.0)
@@ -64,32 +65,10 @@ def similarity_density(
     return figure
 
 
-def _ridge(panel: Any, values: NDArray[np.floating], grid: NDArray[np.floating], part: int) -> None:
-    """Draw one fifth of the pairs as a filled curve on its own base line, with a stroke at the median."""
-    order = 3 + 2 * (BINS - part)  # lower curves stand in front
-    panel.axhline(part, color=FAINT, linewidth=0.8, alpha=0.6, zorder=order)
-    if len(values) < 3 or np.ptp(values) < 1e-6:
-        panel.plot(values, np.full(len(values), part + 0.1), "|", color=RAMP[part], markersize=12, zorder=order)
-        return
-    from scipy.stats import gaussian_kde
-
-    density = gaussian_kde(values)(grid)
-    curve = 1.4 * density / density.max()
-    seen = curve > 0.004  # the tails of a kernel never end; a line along the base would hide what is behind
-    panel.fill_between(grid, part, part + curve, where=seen, color=RAMP[part], linewidth=0, zorder=order)
-    panel.plot(grid[seen], part + curve[seen], color="white", linewidth=1.0, alpha=0.9, zorder=order + 1)
-    median = float(np.median(values))
-    height = float(np.interp(median, grid, curve))
-    panel.plot([median, median], [part, part + height], color="white", linewidth=1.6, zorder=order + 1)
-
-
 def spectrum(models: Sequence[str], geometries: Sequence[Geometry]) -> Any:
     """Draw the singular values of each model's vectors on a logarithmic scale."""
-    with style():
-        figure = blank(6.4, 4.0)
-        _title(figure, "How strongly each direction of the space is used")
-        panel = figure.subplots()
-        lowest = 1.0
+    lowest = 1.0
+    with canvas(6.4, 4.0, "How strongly each direction of the space is used", bold=True) as (figure, panel):
         for model, (name, found) in enumerate(zip(models, geometries, strict=True)):
             values = found.spectrum[found.spectrum > 1e-4]
             lowest = min(lowest, float(values.min(initial=1.0)))
@@ -109,10 +88,7 @@ def spectrum(models: Sequence[str], geometries: Sequence[Geometry]) -> Any:
 
 def plane(models: Sequence[str], geometries: Sequence[Geometry]) -> Any:
     """Draw each model in the plane of uniformity and alignment; both are better when lower."""
-    with style():
-        figure = blank(6.4, 4.2)
-        _title(figure, "Alignment against uniformity")
-        panel = figure.subplots()
+    with canvas(6.4, 4.2, "Alignment against uniformity", grid="both", bold=True) as (figure, panel):
         points = [(found.uniformity, float(found.alignment or 0.0)) for found in geometries]
         for model, (x, y) in enumerate(points):
             panel.scatter(x, y, s=110, color=color(model), zorder=3, edgecolors="white", linewidths=1.2)
@@ -126,8 +102,6 @@ def plane(models: Sequence[str], geometries: Sequence[Geometry]) -> Any:
             panel.annotate(short(name), point, textcoords="offset points", **place)
         panel.set_xlabel("uniformity  (lower: the space is used more evenly)")
         panel.set_ylabel("alignment  (lower: pairs that\nmean the same are closer)")
-        panel.grid()
-        panel.set_axisbelow(True)
         panel.annotate(
             "better",
             xy=(0.02, 0.03),
@@ -141,7 +115,7 @@ def plane(models: Sequence[str], geometries: Sequence[Geometry]) -> Any:
     return figure
 
 
-def bars(
+def score_bars(
     models: Sequence[str], scores: Mapping[str, Sequence[Estimate]], *, title: str, emphasized: Sequence[str] = ()
 ) -> Any:
     """Draw scores as bars with their confidence intervals, one group per metric or task.
@@ -152,40 +126,9 @@ def bars(
         title: what is shown.
         emphasized: labels to set in bold, such as the average.
     """
-    thickness = 0.8 / len(models)
-    every = [found for row in scores.values() for found in row]
-    with style():
-        figure = blank(6.8, 1.3 + (0.25 * len(models) + 0.17) * len(scores))
-        _title(figure, title)
-        panel = figure.subplots()
-        for place, row in enumerate(scores.values()):
-            for model, found in enumerate(row):
-                y = place + (model - (len(models) - 1) / 2) * thickness
-                panel.barh(y, found.value, thickness * 0.84, color=color(model), alpha=0.32, zorder=2)
-                panel.plot([found.low, found.high], [y, y], color=color(model), linewidth=3, zorder=3)
-                panel.plot(found.value, y, "o", color=color(model), markersize=6, zorder=4)
-                panel.text(max(found.high, 0) + 1.5, y, f"{found.value:.1f}", va="center", fontsize=9)
-        panel.set_yticks(range(len(scores)), list(scores))
-        for label in panel.get_yticklabels():
-            label.set_fontweight("bold" if label.get_text() in emphasized else "normal")
-        panel.set_ylim(len(scores) - 0.45, -0.55)
-        panel.set_xlim(min(0.0, *(found.low for found in every)), 1.1 * max(10.0, *(found.high for found in every)))
-        panel.set_xlabel("percent; the line is the 95 % confidence interval")
-        panel.spines["left"].set_visible(False)
-        panel.tick_params(axis="y", length=0)
-        panel.grid(axis="x")
-        panel.set_axisbelow(True)
-        if len(models) > 1:
-            from matplotlib.patches import Patch
-
-            handles = [Patch(color=color(model), label=short(name)) for model, name in enumerate(models)]
-            columns = {"ncols": min(3, len(models)), "handlelength": 1.0, "columnspacing": 1.6}
-            panel.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1.0), **columns)
-    return figure
-
-
-def _title(figure: Any, text: str) -> None:
-    figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    spans = {label: [(found.value, found.low, found.high) for found in row] for label, row in scores.items()}
+    what = "percent; the line is the 95 % confidence interval"
+    return bars(models, spans, title=title, what=what, emphasized=emphasized)
 
 
 def _margins(values: NDArray[np.floating], least: float) -> tuple[float, float]:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirrormask.evaluation.figures import bars, plane, similarity_density, spectrum
 from mirrormask.evaluation.geometry import Geometry, measure_geometry
+from mirrormask.evaluation.score_figures import plane, score_bars, similarity_density, spectrum
 from mirrormask.evaluation.statistics.bootstrap import Estimate
 from mirrormask.reporting.drawing import svg
 
@@ -67,10 +67,10 @@ def test_plane_shows_every_model_at_its_place(geometries: list[Geometry]) -> Non
 
 def test_bars_have_intervals_and_values() -> None:
     scores = {"first": [Estimate(50, 40, 60), Estimate(70, 65, 75)], "average": [Estimate(55, 50, 60)] * 2}
-    figure = bars(["one", "two"], scores, title="Scores", emphasized=["average"])
+    figure = score_bars(["one", "two"], scores, title="Scores", emphasized=["average"])
     panel = figure.axes[0]
     assert [bar.get_width() for bar in panel.patches] == [50, 70, 55, 55]
     assert [text.get_text() for text in panel.texts] == ["50.0", "70.0", "55.0", "55.0"]
     assert [label.get_fontweight() for label in panel.get_yticklabels()] == ["normal", "bold"]
-    negative = bars(["one"], {"x": [Estimate(-5, -9, -1)]}, title="Scores")
+    negative = score_bars(["one"], {"x": [Estimate(-5, -9, -1)]}, title="Scores")
     assert negative.axes[0].get_xlim()[0] <= -9
