@@ -57,7 +57,11 @@ def _torn(name: str) -> Damage:
 
 
 def _without(*patterns: str) -> Damage:
-    return lambda folder: [path.unlink() for pattern in patterns for path in folder.glob(pattern)]
+    def damage(folder: Path) -> None:
+        for path in [path for pattern in patterns for path in folder.glob(pattern)]:
+            path.unlink()
+
+    return damage
 
 
 def _weights(change: Callable[[dict[str, torch.Tensor]], Any], name: str = WEIGHTS) -> Damage:

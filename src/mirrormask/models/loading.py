@@ -127,7 +127,7 @@ def _all_weights(folder: str) -> Iterator[None]:
 
     original = PreTrainedModel.__dict__["from_pretrained"]
 
-    def whole(cls: Any, *arguments: Any, output_loading_info: bool = False, **options: Any) -> Any:
+    def whole(cls: Any, /, *arguments: Any, output_loading_info: bool = False, **options: Any) -> Any:
         model, info = original.__func__(
             cls, *arguments, **{**options, "output_loading_info": True, "ignore_mismatched_sizes": True}
         )
