@@ -70,7 +70,9 @@ class Muon(torch.optim.AdamW):
                 by_shape.setdefault(parameter.shape, []).append(parameter)
         bad: Tensor | None = getattr(self, "found_inf", None)  # set where a gradient is no number: nothing moves then
         for shape, parameters in by_shape.items():
-            gradients = [p.grad if bad is None else torch.where(bad > 0, 0.0, p.grad) for p in parameters]
+            gradients = [p.grad for p in parameters if p.grad is not None]
+            if bad is not None:
+                gradients = [torch.where(bad > 0, 0.0, gradient) for gradient in gradients]
             momenta = [self._momentum(p) for p in parameters]
             torch._foreach_lerp_(momenta, gradients, 1 - MOMENTUM)
             ahead = torch._foreach_lerp(gradients, momenta, MOMENTUM)
