@@ -224,6 +224,6 @@ def test_bad_input(there: Path, monkeypatch: pytest.MonkeyPatch, arguments: tupl
 def test_bad_input_of_a_real_process(there: Path, number: int) -> None:
     _, arguments, code = CASES[number]
     environment = {**os.environ, "MIRRORMASK_DATA": str(there), "MIRRORMASK_MODELS": "", "COLUMNS": "40"}
-    command = [sys.executable, "-m", "mirrormask", *map(os.fsencode, arguments)]
+    command = [os.fsencode(each) for each in (sys.executable, "-m", "mirrormask", *arguments)]
     done = subprocess.run(command, cwd=there, env=environment, capture_output=True, timeout=300, check=False)
     check((done.returncode, done.stdout.decode(), done.stderr.decode()), code)

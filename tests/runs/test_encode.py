@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +168,19 @@ def test_the_column_that_plainly_holds_the_text(tiny_folder: Path, sentences: li
     encode_file(str(plain), tmp_path / "b.npy", model=str(tiny_folder))
     assert len(notes) == 1 and "'review'" in notes[0]
     assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes()
+
+
+def test_two_at_a_time_do_not_mix(tiny_folder: Path, sentences: list[str], tmp_path: Path) -> None:
+    source, out = tmp_path / "texts.txt", tmp_path / "v.npy"
+    source.write_text("\n".join(sentences[:9]))
+    unfinished(out).mkdir()
+    holder = "import sys, mirrormask.core.locking as l\nwith l.locked(sys.argv[1]): print(flush=True); input()"
+    command = [sys.executable, "-c", holder, str(unfinished(out))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline()
+        with pytest.raises(MirrormaskError, match=f"is in use. Process {other.pid} "):
+            encode_file(str(source), out, model=str(tiny_folder))
+        other.communicate(b"\n")
+    encode_file(str(source), out, model=str(tiny_folder))
+    assert np.load(out).shape == (9, 32)
+    assert {path.name for path in tmp_path.iterdir()} == {"texts.txt", "v.npy"}

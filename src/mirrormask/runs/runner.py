@@ -16,7 +16,7 @@ from accelerate.utils import broadcast_object_list
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
-from mirrormask.core.locking import locked
+from mirrormask.core.locking import LOCK, locked
 from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.registry import configuration
 from mirrormask.core.seeding import derive
@@ -260,7 +260,7 @@ def held_folder(out: Path, *, resume: bool) -> Iterator[RunResult | None]:
         found: list[Any] = [None]
         if rank == 0:
             try:
-                if not is_finished(out):
+                if not is_finished(out) or (out / LOCK).is_file():  # a kill at the very end leaves the file
                     check_writable(out)  # better now than after an hour
                     stack.enter_context(locked(out))
                 found = [open_folder(out, resume=resume)]

@@ -6,6 +6,7 @@ record is written after them: what a kill left behind it is cut off.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError, MirrormaskError, MissingExtra
+from mirrormask.core.locking import locked
 from mirrormask.core.storage import atomic_file, explained, read_json, write_json
 
 FORMATS = (".npy", ".parquet")
@@ -40,7 +42,7 @@ class VectorFile:
         resume: keep what is there.
 
     Raises:
-        MirrormaskError: what is there was made by another plan.
+        MirrormaskError: what is there was made by another plan, or another process is at it.
     """
 
     def __init__(self, out: Path, width: int, plan: Mapping[str, Any], *, resume: bool) -> None:
@@ -50,12 +52,16 @@ class VectorFile:
         self._texts = out.suffix == ".parquet"
         if self._texts:
             _parquet()  # or say that it is missing, before the work
-        self.rows, size, self._digest = self._found() if resume else (0, 0, "")
-        if not self.rows:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder.mkdir()
-        self._streams = [self._open(_VECTORS, _HEADER + 4 * width * self.rows)]
-        self._streams += [self._open(_TEXTS, size)] if self._texts else []
+        self.folder.mkdir(exist_ok=True)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(locked(self.folder))
+            self.rows, size, self._digest = self._found() if resume else (0, 0, "")
+            if not self.rows:
+                (self.folder / _RECORD).unlink(missing_ok=True)
+            self._streams = [stack.enter_context(self._open(_VECTORS, _HEADER + 4 * width * self.rows))]
+            if self._texts:
+                self._streams.append(stack.enter_context(self._open(_TEXTS, size)))
+            self._held = stack.pop_all()
 
     def skip(self, texts: Iterator[str]) -> int:
         """Pass over the texts whose vectors are there and return their number.
@@ -101,8 +107,7 @@ class VectorFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        for stream in self._streams:
-            stream.close()
+        self._held.close()
         if error is None or not self.rows:
             shutil.rmtree(self.folder, ignore_errors=True)
         if error is not None and (told := explained(error, self.out)) is not error:
