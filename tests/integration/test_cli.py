@@ -250,3 +250,22 @@ def test_numbers_that_json_cannot_write_become_null(capsys: pytest.CaptureFixtur
     content = {"a": float("nan"), "b": [1.5, float("inf")], "c": ({"d": -float("inf")},), "e": Path("x")}
     Output(as_json=True).result(content, lambda: None)
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": [1.5, None], "c": [{"d": None}], "e": "x"}
+
+
+def test_own_text_goes_on_from_the_shipped_encoder(
+    cli: Cli, corpus_file: Path, trained: Path, tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mirrormask.models import names
+
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    (shipped / "mini").symlink_to(tiny_folder)
+    (shipped / "mini-sentence").symlink_to(trained / "model")
+    monkeypatch.setattr(names, "SHIPPED", shipped)
+    out = tmp_path / "run"
+    ran = cli("train", corpus_file, "--out", out, "--steps", "1", "--batch-size", "8", "--json")
+    assert ran.code == 0, ran
+    assert ran.json["recipe"]["model"]["name"] == "mini-sentence"
+    recipe = tmp_path / "plain.toml"
+    recipe.write_text(f"[data]\ncorpus = ['{corpus_file}']\n[training]\nsteps = 1\nbatch_size = 8\n")
+    assert cli("run", recipe, "--out", tmp_path / "other", "--json").json["recipe"]["model"]["name"] == "mini"

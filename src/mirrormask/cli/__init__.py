@@ -31,7 +31,7 @@ app = typer.Typer(
     help="Turn a masked language model into a sentence encoder without labels, and measure it.\n\n"
     "First time? [bold]mirrormask quickstart[/bold] trains and measures an encoder in about three minutes, offline.\n\n"
     "Your own text: [bold]mirrormask train my.txt --out my-encoder[/bold], then "
-    "[bold]mirrormask evaluate mini my-encoder --data my-pairs.csv[/bold] for the proof.",
+    "[bold]mirrormask evaluate mini-sentence my-encoder --data my-pairs.csv[/bold] for the proof.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",

@@ -38,7 +38,7 @@ def evaluate(
 ) -> None:
     """Measure encoders on STS benchmarks or on your own data, with confidence intervals.
 
-    [bold]mirrormask evaluate mini my-encoder --data my-pairs.csv --report report.html[/bold]
+    [bold]mirrormask evaluate mini-sentence my-encoder --data my-pairs.csv --report report.html[/bold]
 
     Without --data it takes the STS benchmarks that it finds under the folders in MIRRORMASK_DATA, or on the hub.
     """

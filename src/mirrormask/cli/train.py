@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from mirrormask.cli.output import Json, Output, Quiet
+from mirrormask.models.names import DEFAULT_START
 
 TEXT, HOW, RUN = "The text", "How to learn", "The run"
 
@@ -18,7 +19,9 @@ def train(
         help="Text: files (.txt .csv .tsv .jsonl .parquet, also .gz .bz2 .xz .zst), - for stdin, or a dataset name.",
     ),
     out: Path = typer.Option(..., "--out", "-o", help="Folder of the run; the encoder will be in OUT/model."),
-    model: str = typer.Option("mini", "--model", "-m", help="Where to start: a masked LM, plain or sentence encoder."),
+    model: str = typer.Option(
+        DEFAULT_START, "--model", "-m", help="Where to start: a sentence encoder, a masked LM or a plain encoder."
+    ),
     column: list[str] = typer.Option([], "--column", help="Column to read; repeat it for pairs.", rich_help_panel=TEXT),
     split: str = typer.Option(
         "none", "--split", help="Split texts into sentences: none, auto, en, zh.", rich_help_panel=TEXT
@@ -94,7 +97,7 @@ def train(
     Then try it: [bold]mirrormask similarity "a text" "another text" --model reviews-encoder[/bold]
 
     Prove that it is better, on pairs with scores, queries or labels of your own:
-    [bold]mirrormask evaluate mini reviews-encoder --data my-pairs.csv[/bold]
+    [bold]mirrormask evaluate mini-sentence reviews-encoder --data my-pairs.csv[/bold]
 
     Use it anywhere: [bold]SentenceTransformer("reviews-encoder/model")[/bold] in Python.
     """

@@ -8,7 +8,10 @@ from pathlib import Path
 from mirrormask.core.errors import ModelError, did_you_mean
 
 DEFAULT_MODEL = "mini"
-"""The masked LM that commands start from when none is named."""
+"""The masked LM that recipes and probes take when none is named."""
+
+DEFAULT_START = "mini-sentence"
+"""The encoder that a user's own text goes on from: it has learned from general text what little text cannot teach."""
 
 CHINESE_MODEL = "mini-zh"
 """The masked LM for Chinese text."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mirrormask.models.names import DEFAULT_START
 from mirrormask.runs.recipe import DEFAULT_METHOD, build_recipe
 from mirrormask.runs.runner import Reporter, RunResult, run_recipe
 
@@ -14,7 +15,7 @@ def train(
     corpus: str | Path | Sequence[Path] | Iterable[str] | Iterable[tuple[str, ...]],
     *,
     out: str | Path,
-    model: str | Path = "mini",
+    model: str | Path = DEFAULT_START,
     method: str = DEFAULT_METHOD,
     pooling: str = "",
     dev: str | Path = "",
