@@ -52,7 +52,7 @@ FINE = {  # what one command refuses another can do with
     ("encode", "blank.txt"),
     *(("dev", name) for name in PATHS if "." not in name),
     *(("tokenizer", name) for name in ("no-weights", "cut-weights", "pickled")),
-    *(("info", name) for name in ("cut-tokenizer", "pickled")),
+    ("info", "pickled"),
 }
 OPTIONS = {
     "train": (

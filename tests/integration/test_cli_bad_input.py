@@ -237,7 +237,7 @@ def test_wrong_usage_is_exit_code_2(cli: Cli, arguments: list[str]) -> None:
     ("arguments", "code"),
     [
         (["train", "nothing.txt", "--out", "x"], DATA),
-        (["train", "nothing.txt", "--out", "x", "--model", "./nowhere"], MODEL),
+        (["train", "some.txt", "--out", "x", "--model", "./nowhere"], MODEL),
         (["info", "./nowhere"], MODEL),
         (["list", "metods"], USAGE),
         (["similarity", "one"], USAGE),
@@ -253,6 +253,7 @@ def test_errors_of_every_command_are_json_too(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(names, "SHIPPED", tmp_path)
     (tmp_path / "mini").symlink_to(tiny_folder)
+    (tmp_path / "some.txt").write_text("a line of text\n", encoding="utf-8")
     ran = cli(*arguments, "--json")
     assert ran.code == code
     assert ran.err == ""

@@ -71,7 +71,9 @@ def test_a_loss_is_shown_as_one(tiny: Callable[..., Any], tmp_path: Path) -> Non
     assert (found["held_out_loss"], found["steps"], "score" in found) == (1.5, 3, False)
 
 
-@pytest.mark.parametrize("file", ["config.json", "modules.json", "model.safetensors", "1_Pooling/config.json"])
+@pytest.mark.parametrize(
+    "file", ["config.json", "modules.json", "model.safetensors", "1_Pooling/config.json", "tokenizer.json"]
+)
 @pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff\xfe", None])
 def test_a_damaged_file_is_one_sentence(
     tiny: Callable[..., Any], tmp_path: Path, file: str, content: bytes | None

@@ -24,6 +24,7 @@ def _described(name: str, folder: Path) -> dict[str, Any]:
     modules = modules_of(folder)
     inside = folder / (modules[0]["path"] if modules else "")  # older encoders keep the transformer in a folder
     config = settings(inside, "config.json")
+    settings(inside, "tokenizer.json")  # or say now that it is damaged
     masked = (folder / HEAD).is_file() or any("MaskedLM" in each for each in config.get("architectures") or [])
     later = [(str(each["type"]), settings(folder / each["path"], "config.json")) for each in modules[1:]]
     width = _first(config, "hidden_size", "dim", "d_model")
