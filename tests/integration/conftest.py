@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,12 +40,15 @@ def mirrormask(*arguments: str | Path) -> Ran:
 
     out, err = io.StringIO(), io.StringIO()
     before = sys.argv
+    handlers = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)}
     sys.argv = ["mirrormask", *map(str, arguments)]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as stopped:
             main()
     finally:
         sys.argv = before
+        for name, handler in handlers.items():
+            signal.signal(name, handler)  # a command that was stopped is deaf to what comes after
     assert isinstance(stopped.value.code, int)
     return Ran(stopped.value.code, out.getvalue(), err.getvalue())
 

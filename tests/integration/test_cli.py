@@ -95,7 +95,7 @@ def test_train_says_what_it_does_and_leaves_everything(
     ran = cli("train", corpus_file, "--out", out, "--model", tiny_folder, "--steps", "5", "--batch-size", "8")
     assert ran.code == 0
     assert f"Encoder: {out / 'model'}\n" in ran.out
-    assert f"mirrormask evaluate '{out}'" in ran.out
+    assert f'mirrormask similarity "a text" "another text" --model \'{out}\'' in ran.out
     for said in ("400 texts kept of 400", "5 steps of 8", "This will take about", "Computing in", "labels"):
         assert said in ran.err, said
     assert re.search(r"This will take about \d+ \w+ and \d+\.\d GB of memory", ran.err)

@@ -148,3 +148,70 @@ def test_the_saved_encoder_scores_what_was_recorded(
     result = ran.json["result"]
     assert 0 < result["best_step"] < 60
     assert sts_spearman(load(out / "model"), load_pairs(pairs_file)) == pytest.approx(result["best_score"], abs=1e-4)
+
+
+def test_a_second_run_into_the_same_folder_is_refused(
+    cli: Cli, arguments: Callable[[Path], list[str]], tmp_path: Path
+) -> None:
+    """It names the process that holds it, touches nothing, and takes over once that one is dead."""
+    out = tmp_path / "run"
+    first = subprocess.Popen([*START, *arguments(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        begun = time.monotonic()
+        while steps_in(out) < 10 and first.poll() is None and time.monotonic() - begun < 120:
+            time.sleep(0.01)
+        os.kill(first.pid, signal.SIGSTOP)
+        before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+        for more in ([], ["--resume"]):
+            ran = cli(*arguments(out), *more)
+            assert ran.code == 2
+            assert f"{out} is in use. Process {first.pid} on " in ran.err
+            assert f"(mirrormask train {arguments(out)[1]} " in ran.err
+        assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+    finally:
+        first.kill()
+        first.communicate()
+    assert cli(*arguments(out), "--resume", "--quiet").code == 0
+    assert {path.name for path in out.iterdir()} == {"model", "run.json", "metrics.jsonl"}
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_stopped_before_the_loop_begins(how: signal.Signals, tiny_folder: Path, tmp_path: Path) -> None:
+    """While it waits for text: 130 and a sentence."""
+    out = tmp_path / "run"
+    command = [*START, "train", "-", "--model", str(tiny_folder), "--out", str(out)]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, **pipes)
+    try:
+        begun = time.monotonic()
+        while not (out / "work").is_dir() and time.monotonic() - begun < 120:
+            time.sleep(0.05)
+        process.send_signal(how)
+        said, complained = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, complained
+    assert said == ""
+    assert complained.strip().splitlines()[-1] == "Error: Stopped."
+    assert "Traceback" not in complained
+
+
+def test_many_ctrl_c_end_without_a_traceback(arguments: Callable[[Path], list[str]], tmp_path: Path) -> None:
+    """Whatever they hit: the step, the checkpoint, the message, the end of the process."""
+    out = tmp_path / "run"
+    process = subprocess.Popen([*START, *arguments(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        begun = time.monotonic()
+        while steps_in(out) < 5 and process.poll() is None and time.monotonic() - begun < 120:
+            time.sleep(0.01)
+        while process.poll() is None and time.monotonic() - begun < 180:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        complained = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, complained
+    assert "Traceback" not in complained
+    assert "Stopped" in complained.strip().splitlines()[-1]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mirrormask.core.locking import locked
 from mirrormask.data.text import sources
 from mirrormask.training.loop import Interrupted
 
@@ -172,3 +177,34 @@ def test_a_failed_run_sets_the_exit_code(cli: Cli, recipes: Path) -> None:
     )
     assert as_json.code == 2
     assert as_json.json["runs"][0]["status"] == "failed"
+
+
+def test_workers_end_with_the_process_that_started_them(recipes: Path) -> None:
+    """`kill -9` on the parent of `run --jobs 2`: nobody goes on training, and the same command can go on."""
+    import psutil  # type: ignore[import-untyped]
+
+    out = recipes / "runs"
+    command = [sys.executable, "-c", "from mirrormask.cli import main; main()", "run", str(recipes / "plain.toml")]
+    command += ["--seeds", "1,2", "--jobs", "2", "--out", str(out), "steps=100000"]
+    parent = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    workers: list[psutil.Process] = []
+    try:
+        begun = time.monotonic()
+        metrics = [out / "plain" / f"seed-{seed}" / "metrics.jsonl" for seed in (1, 2)]
+        while not all(file.is_file() and file.stat().st_size for file in metrics) and time.monotonic() - begun < 240:
+            assert parent.poll() is None
+            time.sleep(0.1)
+        workers = psutil.Process(parent.pid).children(recursive=True)
+        assert len(workers) >= 2
+        parent.kill()
+        parent.wait()
+        _, alive = psutil.wait_procs(workers, timeout=60)
+        assert alive == []
+    finally:
+        parent.kill()
+        parent.communicate()
+        for worker in workers:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                worker.kill()
+    with locked(out), locked(out / "plain" / "seed-1"):
+        pass  # nobody holds them

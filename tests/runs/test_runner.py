@@ -11,8 +11,9 @@ from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.locking import locked
 from mirrormask.models.encoder import facts_of, load, pooling_of
 from mirrormask.runs import runner
+from mirrormask.runs.folder import RunResult, open_folder
 from mirrormask.runs.recipe import build_recipe
-from mirrormask.runs.runner import Reporter, RunResult, held_folder, open_folder, run_recipe
+from mirrormask.runs.runner import Reporter, run_recipe
 
 
 class Listening(Reporter):
@@ -99,22 +100,6 @@ def test_a_full_disk_at_the_very_end_keeps_the_checkpoint(
     monkeypatch.undo()
     with pytest.raises(MirrormaskError, match="unfinished run. Go on with --resume"):
         run(training={"steps": 3, "checkpoint_every": 2})
-
-
-def test_folders(tmp_path: Path) -> None:
-    with held_folder(tmp_path / "new", resume=False) as found:
-        assert found is None
-        assert [path.name for path in (tmp_path / "new").iterdir()] == [".lock"]
-    (tmp_path / "done" / "model").mkdir(parents=True)
-    (tmp_path / "done" / "run.json").write_text('{"a": 1}')
-    with pytest.raises(MirrormaskError, match="holds a finished run"):
-        open_folder(tmp_path / "done", resume=False)
-    found = open_folder(tmp_path / "done", resume=True)
-    assert found is not None
-    assert (found.model, found.record) == (tmp_path / "done" / "model", {"a": 1})
-    (tmp_path / "torn" / ".checkpoint.old").mkdir(parents=True)
-    with pytest.raises(MirrormaskError, match="holds an unfinished run"):
-        open_folder(tmp_path / "torn", resume=False)
 
 
 def test_what_kills_left_is_gone_after_a_resume(run: Callable[..., RunResult], tmp_path: Path) -> None:

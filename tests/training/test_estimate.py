@@ -7,7 +7,7 @@ import torch
 
 from mirrormask.core.batch import Batch
 from mirrormask.models.precision import Precision
-from mirrormask.training.estimate import Estimate, estimate
+from mirrormask.training.estimate import Estimate, Remaining, estimate
 from mirrormask.training.method import Method
 
 
@@ -18,6 +18,7 @@ from mirrormask.training.method import Method
         (1.4, "1 second"),
         (30, "30 seconds"),
         (55, "1 minute"),
+        (61, "1 minute"),
         (150, "2 minutes"),
         (9000, "2.5 hours"),
     ],
@@ -48,3 +49,26 @@ def test_it_measures_without_touching_the_run(
     assert once.memory > 50_000_000
     twice = estimate(model, batch, 10, Precision("fp32", ""), passes=200)
     assert twice.seconds > 20 * once.seconds
+
+
+def test_reading_and_evaluations_count(
+    method: Callable[..., Method], batch_of: Callable[..., Batch], sentences: list[str]
+) -> None:
+    model, batch = method(), batch_of(sentences[:8])
+    much = estimate(model, batch, 10, Precision("fp32", ""), reading=1000.0, evaluations=500.0)
+    assert 10_500 < much.seconds < 10_600
+
+
+def test_what_is_left_is_corrected_as_the_run_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After 10 updates of 2 s each and one evaluation of 30 s: 20 updates and 2 evaluations are left."""
+    now = 100.0
+    monkeypatch.setattr("mirrormask.training.estimate.time.monotonic", lambda: now)
+    left = Remaining(0, 30, 10)
+    now += 20.0
+    assert left.seconds(10) == pytest.approx(40.0)
+    with left.evaluation():
+        now += 30.0
+    assert left.seconds(10) == pytest.approx(100.0)
+    now += 60.0
+    assert left.seconds(20) == pytest.approx(4.0 * 10 + 30.0)
+    assert Remaining(5, 30, 0).seconds(30) == 0.0

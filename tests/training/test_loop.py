@@ -266,6 +266,8 @@ def test_what_a_broken_step_saw_is_not_remembered(method: Callable[..., Method],
 
 def test_a_checkpoint_that_would_hold_no_numbers_is_not_written(source: Given, tmp_path: Path) -> None:
     class Spoilt(nn.Module):
+        bank: Tensor
+
         def __init__(self) -> None:
             super().__init__()
             self.weight = nn.Parameter(torch.ones(2))

@@ -112,23 +112,32 @@ def run_safely(app: typer.Typer) -> int:
 
 
 class _Stopped(BaseException):
-    """Ctrl-C, under a name that the library does not turn into an exit code of its own."""
+    """Ctrl-C or a polite kill, under a name that the library does not turn into an exit code of its own."""
 
 
 @contextlib.contextmanager
 def _interrupt_is_ours() -> Iterator[None]:
+    """Let Ctrl-C and a polite kill stop the command; once it was stopped, no other disturbs its way out."""
+    before: dict[signal.Signals, Any] = {}
+
+    def answer(handlers: dict[signal.Signals, Any]) -> None:
+        for name, handler in handlers.items():
+            signal.signal(name, handler)
+
     def stop(signum: int, frame: FrameType | None) -> None:
+        answer(dict.fromkeys(before, signal.SIG_IGN))
         raise _Stopped
 
-    try:
-        before = signal.signal(signal.SIGINT, stop)
-    except ValueError:  # not the main thread
-        yield
-        return
+    with contextlib.suppress(ValueError):  # not the main thread
+        for name in (signal.SIGINT, signal.SIGTERM):
+            before[name] = signal.signal(name, stop)
     try:
         yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    except BaseException as error:
+        stopped = isinstance(error, _Stopped) or getattr(error, "exit_code", 0) == 130
+        answer(dict.fromkeys(before, signal.SIG_IGN) if stopped else before)
+        raise
+    answer(before)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mirrormask.cli.output import Output
@@ -10,12 +11,31 @@ if TYPE_CHECKING:
     from mirrormask.runs.runner import Reporter
 
 
+def measured(row: Mapping[str, float], name: str = "score") -> str:
+    """Return what an evaluation found, in words: a loss as a loss, though the score that chooses is minus it.
+
+    Args:
+        row: the score and its details.
+        name: of a score that is no loss.
+
+    Example:
+        >>> measured({"score": -1.2, "held_out_loss": 1.204}), measured({"score": 71.25}, "spearman on stsb-dev")
+        ('held-out loss 1.204', 'spearman on stsb-dev 71.25')
+    """
+    if "held_out_loss" in row:
+        return f"held-out loss {row['held_out_loss']:.3f}"
+    if "accuracy" in row:  # of a masked LM
+        return f"held-out loss {row['loss']:.3f}  accuracy {row['accuracy']:.1%}"
+    return f"{name} {row['score']:.2f}"
+
+
 def reporter_for(output: Output) -> Reporter:
     """Return a reporter that shows a run on the terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from mirrormask.models.precision import Precision
     from mirrormask.runs.runner import Reporter, Score
+    from mirrormask.training.estimate import in_words
 
     class Terminal(Reporter):
         def __init__(self) -> None:
@@ -25,12 +45,12 @@ def reporter_for(output: Output) -> Reporter:
                 MofNCompleteColumn(),
                 TextColumn("loss {task.fields[loss]}"),
                 TextColumn("{task.fields[rate]}"),
-                TextColumn("left"),
-                TimeRemainingColumn(compact=True),
+                TextColumn("{task.fields[left]}"),
                 console=output.err,
                 disable=output.quiet,
             )
             self.task: Any = None
+            self.left, self.total = "", 0
 
         def say(self, text: str) -> None:
             output.say(text)
@@ -42,21 +62,23 @@ def reporter_for(output: Output) -> Reporter:
             if self.task is not None:  # of the run before, in a grid
                 self.bar.remove_task(self.task)
             self.bar.start()
-            self.task = self.bar.add_task("training", total=total, completed=done, loss="-", rate="")
+            self.task = self.bar.add_task("training", total=total, completed=done, loss="-", rate="", left="")
+            self.left, self.total = "", total
 
         def step(self, step: int, metrics: dict[str, float]) -> None:
             rate = f"{metrics['steps_per_second']:,.1f} steps/s"
             if "tokens_per_second" in metrics:
                 rate = f"{metrics['tokens_per_second']:,.0f} tokens/s ({metrics['utilization']:.0%} of peak)"
-            self.bar.update(self.task, completed=step, loss=f"{metrics['loss']:.4f}", rate=rate)
+            self.left = f"{in_words(metrics['seconds_left'])} left" if step < self.total else ""
+            self.bar.update(self.task, completed=step, loss=f"{metrics['loss']:.4f}", rate=rate, left=self.left)
 
         def evaluated(self, step: int, score: Score, best: bool) -> None:
             if not output.quiet:
                 mark = " [green](best so far)[/green]" if best else ""
-                shown = f"score {score.value:8.3f}"
-                if "accuracy" in score.details:  # a masked LM: its score is minus its loss
-                    shown = f"held-out loss {score.details['loss']:.3f}  accuracy {score.details['accuracy']:.1%}"
-                self.bar.console.print(f"  step {step:>6}  {shown}{mark}")
+                left = f"  {self.left}" if self.left else ""
+                self.bar.console.print(
+                    f"  step {step:>6}  {measured({'score': score.value, **score.details})}{mark}{left}"
+                )
 
         def stop(self) -> None:
             self.bar.stop()

@@ -45,8 +45,8 @@ def run(
     [bold]mirrormask compare runs/ab[/bold]
     """
     from mirrormask.cli.running import perform
+    from mirrormask.runs.folder import spare_read
     from mirrormask.runs.recipe import read_recipe
-    from mirrormask.runs.runner import spare_read
 
     output = Output(as_json=as_json, quiet=quiet)
     files = [each for each in what if "=" not in each or Path(each).is_file()]
@@ -143,7 +143,8 @@ def _line(outcome: Outcome) -> str:
         return f"{what}failed. {outcome.error}"
     tasks = outcome.scores["tasks"]
     scores = ", ".join(f"{task['title']} {task['spearman_percent']:.1f}" for task in tasks.values())
-    return f"{what}{scores} ({'was there' if outcome.status == 'found' else f'{outcome.seconds:.0f} s'})"
+    kept = "; training did not help, it kept its start" if outcome.scores.get("best_step") == 0 else ""
+    return f"{what}{scores} ({'was there' if outcome.status == 'found' else f'{outcome.seconds:.0f} s'}){kept}"
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:

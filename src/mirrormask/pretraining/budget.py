@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from mirrormask.core.storage import read_json, write_json
@@ -16,6 +17,9 @@ from mirrormask.training.gather import world
 from mirrormask.training.loop import Reporter
 from mirrormask.training.settings import Settings
 
+EVALUATIONS = 10
+"""Evaluations of a run that does not say how often, besides the one before the first update."""
+
 
 def steps_in(
     path: Path,
@@ -25,6 +29,7 @@ def steps_in(
     precision: Precision,
     minutes: float,
     reporter: Reporter,
+    evaluate: Callable[[], object],
 ) -> int:
     """Return the number of updates that fit into so many minutes; what was planned in `path` stays planned.
 
@@ -36,6 +41,7 @@ def steps_in(
         precision: of the forward.
         minutes: the budget.
         reporter: is told what was measured.
+        evaluate: what is done before the first update and every now and then; its time counts too.
     """
     if path.is_file():
         return int(read_json(path)["steps"])
@@ -44,7 +50,9 @@ def steps_in(
         model.compile()
     model.train()
     rank, processes = world()
+    begun = time.monotonic()
     batch = rows.at(0, rank=rank, world=processes)
+    reading = time.monotonic() - begun if device.type == "cpu" else 0.0  # a GPU computes meanwhile
     warm, timed = (3, 20) if device.type == "cuda" else (1, 2)
     for number in range(warm + timed):
         if number == warm:
@@ -54,9 +62,20 @@ def steps_in(
             loss = model(batch, number)
         loss.backward()
     wait(device)
-    seconds = (time.monotonic() - begun) / timed
+    seconds = (time.monotonic() - begun) / timed + reading
     model.zero_grad(set_to_none=True)
-    steps = max(1, int(minutes * 60 / (1.04 * seconds * settings.accumulation)))  # updates and logging take the rest
-    reporter.say(f"A step takes {seconds:.3f} s, so {counted(minutes, 'minute')} make about {counted(steps, 'step')}.")
+    begun = time.monotonic()
+    evaluate()
+    evaluation = time.monotonic() - begun
+    budget, step = minutes * 60 - evaluation, 1.04 * seconds * settings.accumulation  # with updates and logging
+    if settings.evaluate_every:
+        step += evaluation / settings.evaluate_every
+    else:
+        budget -= EVALUATIONS * evaluation
+    steps = max(1, int(budget / step))
+    reporter.say(
+        f"A step takes {seconds:.3f} s and an evaluation {evaluation:.1f} s, so "
+        f"{counted(minutes, 'minute')} make about {counted(steps, 'step')}."
+    )
     write_json(path, {"steps": steps})
     return steps

@@ -35,7 +35,7 @@ from mirrormask.pretraining.plan import Plan
 from mirrormask.pretraining.prepared_text import PreparedText
 from mirrormask.pretraining.rates import Rates
 from mirrormask.pretraining.row_losses import word_weights
-from mirrormask.runs.runner import MODEL, RECORD, WORK, RunResult, held_folder, spare_read, tidy
+from mirrormask.runs.folder import MODEL, RECORD, WORK, RunResult, held_folder, spare_read, tidy
 from mirrormask.runs.versions import versions
 from mirrormask.training.compiling import should_compile
 from mirrormask.training.gather import join, world
@@ -135,9 +135,10 @@ def _pretrain(
     model = _model(plan, text, start)
     rows, aside = _rows(plan, settings, text)
     precision = best_precision(model.lm.device, settings.precision)
+    score = HeldOutScore(model, aside, precision, derive(seed, "held-out") >> 16)
     steps = settings.total_steps(len(rows))
     if minutes:
-        steps = steps_in(out / WORK / PLANNED, model, rows, settings, precision, minutes, reporter)
+        steps = steps_in(out / WORK / PLANNED, model, rows, settings, precision, minutes, reporter, score)
     settings = dataclasses.replace(settings, steps=steps)
     rates = Rates(reporter, model, rows, precision, settings.accumulation)
     batch = settings.batch_size * settings.accumulation
@@ -153,7 +154,7 @@ def _pretrain(
             rows,
             settings,
             out,
-            evaluate=HeldOutScore(model, aside, precision, derive(seed, "held-out") >> 16),
+            evaluate=score,
             reporter=rates,
             resume=resume,
             plan={"pretraining": dataclasses.asdict(plan), "text": text.facts["fingerprint"], "processes": processes},

@@ -29,8 +29,9 @@ from mirrormask.evaluation.vectors import TextVectors
 from mirrormask.models.encoder import load
 from mirrormask.reporting.page import Section, render, save
 from mirrormask.reporting.tables import Table
+from mirrormask.runs.folder import held_folder, spare_read
 from mirrormask.runs.recipe import Recipe, build_recipe
-from mirrormask.runs.runner import Reporter, held_folder, run_recipe, spare_read
+from mirrormask.runs.runner import Reporter, run_recipe
 
 QUESTIONS = (
     "how do I read a csv file",

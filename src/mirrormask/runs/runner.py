@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import shutil
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils import broadcast_object_list
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.framing import frame_of
-from mirrormask.core.locking import LOCK, locked
-from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.registry import configuration
 from mirrormask.core.seeding import derive
-from mirrormask.core.storage import check_writable, read_json, recovered, write_json
+from mirrormask.core.storage import write_json
 from mirrormask.data.batching import Batches
 from mirrormask.data.held_out import Rest
 from mirrormask.data.pairs import pairings
@@ -32,50 +25,23 @@ from mirrormask.methods import methods
 from mirrormask.models.encoder import build_encoder, pooling_of, save_encoder, training_head
 from mirrormask.models.mask_prompt import TEMPLATE
 from mirrormask.models.precision import best_precision, varied_shapes
+from mirrormask.runs.folder import MODEL, RECORD, WORK, RunResult, held_folder, spare_read, tidy
+from mirrormask.runs.partners import partners_found
 from mirrormask.runs.recipe import Recipe
 from mirrormask.runs.versions import versions
 from mirrormask.training.compiling import WIDTHS, can_replay, compile_encoder, restore, should_compile
 from mirrormask.training.estimate import estimate
 from mirrormask.training.gather import join, world
-from mirrormask.training.loop import BEST, CHECKPOINT, METRICS, Reporter, Result, Score, check_trackers, fit
+from mirrormask.training.loop import Reporter, Result, Score, check_trackers, fit
 from mirrormask.training.method import Composition, Method
 from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
 from mirrormask.views import Vocabulary
 
-__all__ = [
-    "HELD_OUT",
-    "RECORD",
-    "Reporter",
-    "RunResult",
-    "Score",
-    "held_folder",
-    "open_folder",
-    "prepare_text",
-    "run_recipe",
-]
-
-RECORD, MODEL, WORK = "run.json", "model", "work"
-OWN = (MODEL, RECORD, WORK, CHECKPOINT, BEST)
-"""What a run replaces as a whole in its folder."""
+__all__ = ["HELD_OUT", "RECORD", "Reporter", "RunResult", "Score", "prepare_text", "run_recipe"]
 
 HELD_OUT, HELD_OUT_BATCH, FEWEST_ASIDE = 512, 256, 32
 """Examples set aside for choosing a checkpoint without labels, in batches of so many, and the fewest that tell."""
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """What a run left behind.
-
-    Args:
-        folder: the run's folder.
-        model: the folder of the encoder.
-        record: everything about the run, as in its `run.json`.
-    """
-
-    folder: Path
-    model: Path
-    record: dict[str, Any]
 
 
 def run_recipe(
@@ -144,8 +110,9 @@ def _run(
     method.check(method_text.batches.at(0, rank=rank, world=processes))
     selection = choose_selection(method, recipe.data.dev, method_text.held_out)
     reporter.say(selection.explanation)
+    partners = [partners_found(encoder, method_text.held_out)]
     with quickened(encoder), varied_shapes():
-        _announce(method, method_text, settings, composition, total, reporter)
+        start = _announce(method, method_text, settings, composition, total, selection, reporter)
         if compiled:
             replay = can_replay(device, settings, one_pass=composition.one_pass, processes=processes)
             compile_encoder(encoder, replay=replay)
@@ -160,9 +127,13 @@ def _run(
             resume=resume,
             plan={"recipe": recipe.record(), "corpus": method_text.corpus.fingerprint, "processes": processes},
             same_rate=same_rate,
+            start=start,
         )
     restore(encoder)
+    partners.append(partners_found(encoder, method_text.held_out))
     record = _record(recipe, composition, settings, pooling, method_text, selection, result, encoder)
+    if None not in partners:
+        record["partners_found"] = dict(zip(("before", "after"), partners, strict=True))
     if rank == 0:
         head = composition.objective.lm_head()
         save_encoder(encoder, out / MODEL, facts=_facts(recipe, result, selection), lm_head=head)
@@ -249,64 +220,6 @@ def _own(folder: Path) -> Path:
     return folder if size == 1 else folder.with_name(f"{folder.name}-{rank}")
 
 
-@contextlib.contextmanager
-def held_folder(out: Path, *, resume: bool) -> Iterator[RunResult | None]:
-    """Open the folder of a run, as `open_folder` does, and let no other command write there inside the block.
-
-    Where several processes make the run, the first holds the folder and all are told the same.
-    """
-    rank, processes = join()
-    with contextlib.ExitStack() as stack:
-        found: list[Any] = [None]
-        if rank == 0:
-            try:
-                if not is_finished(out) or (out / LOCK).is_file():  # a kill at the very end leaves the file
-                    check_writable(out)  # better now than after an hour
-                    stack.enter_context(locked(out))
-                found = [open_folder(out, resume=resume)]
-            except MirrormaskError as error:
-                found = [error]
-        if processes > 1:
-            broadcast_object_list(found)
-        if isinstance(found[0], MirrormaskError):
-            raise found[0]
-        yield found[0]
-
-
-def is_finished(out: Path) -> bool:
-    """Say whether a folder holds a finished run."""
-    return (out / RECORD).is_file() and (out / MODEL).is_dir()
-
-
-def open_folder(out: Path, *, resume: bool) -> RunResult | None:
-    """Tidy the folder of a run and return the finished run in it when resuming; refuse to write over one otherwise."""
-    done = is_finished(out)
-    if done and resume:
-        tidy(out)
-        return RunResult(out, out / MODEL, read_json(out / RECORD))
-    if done:
-        raise MirrormaskError(f"{out} holds a finished run. Give another --out, or remove the folder.")
-    for name in OWN:
-        recovered(out / name)
-    if (out / CHECKPOINT).is_dir() and not resume:
-        raise MirrormaskError(f"{out} holds an unfinished run. Go on with --resume, give another --out, or remove it.")
-    return None
-
-
-def tidy(out: Path) -> None:
-    """Remove what a finished run no longer needs, and what kills left."""
-    with contextlib.suppress(OSError):  # a run that may only be read is as good
-        for leftover in (CHECKPOINT, BEST, WORK):
-            shutil.rmtree(out / leftover, ignore_errors=True)
-        for name in OWN:
-            recovered(out / name)
-
-
-def spare_read(out: Path, *inputs: Path | str) -> None:
-    """Refuse a run's folder in which writing or tidying up would strike one of these inputs."""
-    spare_inputs(inputs, replaced=[out / name for name in (*OWN, METRICS)], into=out)
-
-
 def _settings(recipe: Recipe, composition: Composition) -> Settings:
     own = dict(composition.training)
     if "epochs" in recipe.training:  # asked for, so the method's number of steps must not win
@@ -349,18 +262,39 @@ def _encoder(recipe: Recipe, composition: Composition) -> tuple[Any, str]:
 
 
 def _announce(
-    method: Method, text: _Text, settings: Settings, composition: Composition, total: int, reporter: Reporter
-) -> None:
+    method: Method,
+    text: _Text,
+    settings: Settings,
+    composition: Composition,
+    total: int,
+    selection: Selection,
+    reporter: Reporter,
+) -> Score | None:
+    """Say what the run is and what it will take, and return the score before training, which that is measured with."""
     precision = best_precision(next(method.parameters()).device, settings.precision)
     rank, size = world()
+    begun = time.monotonic()
     batch = text.batches.at(0, rank=rank, world=size)
-    passes = composition.stabilizer.passes * settings.accumulation
-    expected = estimate(method, batch, total, precision, passes=passes)
+    reading = (time.monotonic() - begun) * settings.accumulation
+    begun = time.monotonic()
+    method.eval()
+    score = selection.score() if selection.score is not None else None
+    times = 0 if score is None else -(-total // (settings.evaluate_every or max(1, total // 10)))
+    expected = estimate(
+        method,
+        batch,
+        total,
+        precision,
+        passes=composition.stabilizer.passes * settings.accumulation,
+        reading=reading,
+        evaluations=(time.monotonic() - begun) * times,
+    )
     truncated = (
         f"; {text.tokens.truncated:,} texts cut at {text.tokens.max_tokens} tokens" if text.tokens.truncated else ""
     )
     reporter.say(f"{total:,} steps of {settings.batch_size} over {len(text.batches.examples):,} pairs{truncated}.")
     reporter.say(f"This will take {expected}.")
+    return score
 
 
 def _facts(recipe: Recipe, result: Result, selection: Selection) -> dict[str, Any]:

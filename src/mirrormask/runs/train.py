@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mirrormask.models.names import DEFAULT_START
+from mirrormask.runs.folder import RunResult
 from mirrormask.runs.recipe import DEFAULT_METHOD, build_recipe
-from mirrormask.runs.runner import Reporter, RunResult, run_recipe
+from mirrormask.runs.runner import Reporter, run_recipe
 
 
 def train(

@@ -28,10 +28,13 @@ from mirrormask.study.rows import keep_order
 from mirrormask.study.run_scores import SCORES, read_scores, same_run, score_encoder
 
 if TYPE_CHECKING:
-    from mirrormask.runs.runner import RunResult
+    from mirrormask.runs.folder import RunResult
 
 PREPARED = ("corpus", "tokens", "pairs")
 """What there is of a prepared text."""
+
+_stopped: list[MirrormaskError] = []
+"""In a process that makes runs: how it was stopped, so that it begins no other run."""
 
 TEXT = ".text"
 """The folder, beside the runs, of prepared text that they share."""
@@ -239,10 +242,13 @@ def _run_grid(
 
 def _caught(planned: Planned, reporter: Any = None) -> Outcome:
     """Make a run and return what went wrong as text, which every process can hand on."""
+    if _stopped and multiprocessing.parent_process() is not None:
+        raise _stopped[0]
     try:
         return run_planned(planned, reporter)
     except MirrormaskError as error:
         if error.exit_code == 130:  # stopped by the user, and so are the others
+            _stopped.append(error)
             raise
         return Outcome(
             planned.name, planned.seed, planned.folder, "failed", error=str(error), exit_code=error.exit_code

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -19,7 +20,7 @@ LOOK_SECONDS = 0.5
 def interrupts() -> Iterator[Callable[[], bool]]:
     """Let Ctrl-C and a polite kill end the step first; a second Ctrl-C goes to whoever took it before, and ends."""
     asked = False
-    before = {}
+    before: dict[int, Any] = {}
 
     def ask(signum: int, frame: FrameType | None) -> None:
         nonlocal asked

@@ -38,6 +38,7 @@ from mirrormask.training.checkpoint import (
     save_checkpoint,
     weights_of,
 )
+from mirrormask.training.estimate import Remaining
 from mirrormask.training.gather import on_cpu
 from mirrormask.training.interrupts import Looks, interrupts
 from mirrormask.training.losses import Broken, Losses
@@ -76,7 +77,7 @@ class Reporter:
         """Begin, or go on after `done` updates."""
 
     def step(self, step: int, metrics: dict[str, float]) -> None:
-        """Take note of an update."""
+        """Take note of an update; `seconds_left` is what the rest of the run will take."""
 
     def evaluated(self, step: int, score: Score, best: bool) -> None:
         """Take note of an evaluation."""
@@ -126,6 +127,7 @@ def fit(
     resume: bool = False,
     plan: dict[str, Any] | None = None,
     same_rate: bool = False,
+    start: Score | None = None,
 ) -> Result:
     """Train `model` and leave it with the weights of its best evaluation (the last, where there is none).
 
@@ -142,6 +144,7 @@ def fit(
         resume: go on from the checkpoint in `folder`.
         plan: what the run is; a checkpoint of another plan is refused.
         same_rate: refuse a checkpoint of another learning rate too, instead of going on with the new one.
+        start: the score before training, where it is known.
     """
     reporter = reporter or Reporter()
     stabilizer = stabilizer or Plain()
@@ -183,6 +186,7 @@ def fit(
         accelerator.num_processes,
     )
     losses = Losses()
+    remaining = Remaining(first, total, evaluate_every if evaluate is not None else 0)
     reporter.start(total, first, precision)
     with contextlib.ExitStack() as stack:
         stack.callback(reporter.stop)
@@ -190,7 +194,8 @@ def fit(
         looks = Looks(accelerator.device, accelerator.num_processes, stack.enter_context(interrupts()))
         model.train()
         if evaluate is not None and first == 0 and not progress.history:
-            _evaluate(evaluate, accelerator, model, average, progress, folder, reporter)
+            known = evaluate if start is None else lambda: start
+            _evaluate(known, accelerator, model, average, progress, folder, reporter)
         for step in range(first, total):
             group = [next(batches) for _ in range(settings.accumulation)]
             share = rate_at(step, total, schedule=settings.schedule, warmup=settings.warmup)
@@ -209,11 +214,12 @@ def fit(
             keep = done % checkpoint_every == 0 and done < total
             if looks.due(done, anyway=measure or keep or done == total):
                 rows, broken = losses.take()
-                _report(rows, accelerator, folder, reporter)
+                _report(rows, accelerator, folder, reporter, remaining.seconds(done))
                 if broken is not None:
                     raise _broken(broken, updates, accelerator, progress, folder)
             if evaluate is not None and measure:
-                _evaluate(evaluate, accelerator, model, average, progress, folder, reporter)
+                with remaining.evaluation():
+                    _evaluate(evaluate, accelerator, model, average, progress, folder, reporter)
                 stopped_early = bool(settings.patience) and progress.stale >= settings.patience
             stop = looks.stop and done < total and not stopped_early
             if (keep and not stopped_early) or stop:
@@ -312,12 +318,14 @@ def _broken(
     return TrainingError(f"{broken}: training stopped there, and {left}. {way}")
 
 
-def _report(rows: list[dict[str, float]], accelerator: Accelerator, folder: Path, reporter: Reporter) -> None:
+def _report(
+    rows: list[dict[str, float]], accelerator: Accelerator, folder: Path, reporter: Reporter, left: float
+) -> None:
     if not accelerator.is_main_process:
         return
     append_json(folder / METRICS, rows)
     for row in rows:
-        reporter.step(int(row["step"]), row)
+        reporter.step(int(row["step"]), {**row, "seconds_left": left})
         if accelerator.trackers:
             accelerator.log(row, step=int(row["step"]))
 
