@@ -201,10 +201,10 @@ def test_workers_end_with_the_process_that_started_them(recipes: Path) -> None:
         _, alive = psutil.wait_procs(workers, timeout=60)
         assert alive == []
     finally:
-        parent.kill()
-        parent.communicate()
         for worker in workers:
             with contextlib.suppress(psutil.NoSuchProcess):
                 worker.kill()
+        parent.kill()
+        parent.communicate()
     with locked(out), locked(out / "plain" / "seed-1"):
         pass  # nobody holds them

@@ -57,6 +57,13 @@ def test_another_plan_and_another_model_are_refused(tmp_path: Path) -> None:
         load_weights(tmp_path / "c" / "weights.safetensors", nn.Linear(4, 4))
 
 
+def test_a_setting_that_a_checkpoint_does_not_know_had_its_default(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path / "c", *trained(0), Progress(plan={"rate": 0.1}))
+    assert load_checkpoint(tmp_path / "c", *trained(1), {"rate": 0.1, "optimizer": "adamw"}) is not None
+    with pytest.raises(TrainingError, match="another run"):
+        load_checkpoint(tmp_path / "c", *trained(1), {"rate": 0.1, "optimizer": "muon"})
+
+
 @pytest.mark.parametrize("name", ["state.json", "weights.safetensors", "optimizer.safetensors"])
 def test_a_missing_or_torn_file_is_said_so(tmp_path: Path, name: str) -> None:
     save_checkpoint(tmp_path / "c", *trained(0), Progress())

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from mirrormask.core.errors import TrainingError
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.training.averaging import Average
+from mirrormask.training.settings import Settings
 
 STATE, WEIGHTS, OPTIMIZER, AVERAGE = (
     "state.json",
@@ -140,7 +141,8 @@ def _check_plan(folder: Path, stored: dict[str, Any], asked: dict[str, Any], *, 
     asked = _plain(asked)
     if not same_rate:
         stored, asked = _without_rate(stored), _without_rate(asked)
-    changed = sorted(key for key in {*stored, *asked} if stored.get(key) != asked.get(key))
+    known = {**_plain(asdict(Settings())), **stored}  # a setting that is younger than the checkpoint had its default
+    changed = sorted(key for key in {*stored, *asked} if known.get(key) != asked.get(key))
     if changed:
         was = ", ".join(f"{key}: {stored.get(key)!r}, now {asked.get(key)!r}" for key in changed[:3])
         raise TrainingError(
