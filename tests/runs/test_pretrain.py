@@ -147,10 +147,10 @@ def test_minutes_become_steps_that_a_resume_keeps(sentences: list[str], tmp_path
         def say(self, text: str) -> None:
             said.append(text)
 
-    options: dict[str, Any] = {"minutes": 0.005, "training": {"steps": 0, "checkpoint_every": 1}}
+    options: dict[str, Any] = {"minutes": 0.05, "training": {"steps": 0, "checkpoint_every": 1}}
     with pytest.raises(Killed):
         run(sentences, tmp_path / "run", reporter=Watch(1), **options)
-    assert any("0.005 minutes make about" in line for line in said)
+    assert any("0.05 minutes make about" in line for line in said)
     planned = int(next(line for line in said if " steps of 8 rows" in line).split()[0].replace(",", ""))
     done = run(sentences, tmp_path / "run", resume=True, **options)
     assert done.record["result"]["steps"] == planned

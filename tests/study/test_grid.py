@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.locking import locked
 from mirrormask.core.seeding import Seeds
 from mirrormask.runs.recipe import Recipe, build_recipe
 from mirrormask.study.grid import own_seed, plan_runs, run_grid
@@ -161,3 +163,32 @@ def test_side_by_side(recipe: Callable[..., Recipe], tmp_path: Path) -> None:
         assert each.status == "done", each.error
         mine, theirs = each.scores["tasks"]["stsb"], alone[each.seed].scores["tasks"]["stsb"]
         assert mine["spearman_percent"] == pytest.approx(theirs["spearman_percent"], abs=0.5)
+
+
+def test_one_command_at_a_time_makes_the_runs_of_a_folder(recipe: Callable[..., Recipe], tmp_path: Path) -> None:
+    """The second is refused before it touches anything; what a kill left of the prepared text is tidied."""
+    out = tmp_path / "runs"
+    planned = plan_runs({"a": recipe()}, [1], out)
+    out.mkdir()
+    holding, done = Event(), Event()
+
+    def hold() -> None:
+        with locked(out):
+            holding.set()
+            done.wait(60)
+
+    other = Thread(target=hold)
+    other.start()
+    assert holding.wait(60)
+    try:
+        with pytest.raises(MirrormaskError, match="is in use. Process"):
+            list(run_grid(planned))
+        assert [path.name for path in out.iterdir()] == [".lock"]
+    finally:
+        done.set()
+        other.join()
+    leftover = planned[0].work / ".corpus.1a2b3c4d.partial"
+    leftover.mkdir(parents=True)
+    assert [outcome.status for outcome in run_grid(planned)] == ["done"]
+    assert not leftover.exists()
+    assert not (out / ".lock").exists()

@@ -67,15 +67,30 @@ def steps_in(
     begun = time.monotonic()
     evaluate()
     evaluation = time.monotonic() - begun
-    budget, step = minutes * 60 - evaluation, 1.04 * seconds * settings.accumulation  # with updates and logging
-    if settings.evaluate_every:
-        step += evaluation / settings.evaluate_every
-    else:
-        budget -= EVALUATIONS * evaluation
-    steps = max(1, int(budget / step))
+    step = 1.04 * seconds * settings.accumulation  # with updates and logging
+    steps = steps_for(minutes * 60, step, evaluation, settings.evaluate_every)
     reporter.say(
         f"A step takes {seconds:.3f} s and an evaluation {evaluation:.1f} s, so "
         f"{counted(minutes, 'minute')} make about {counted(steps, 'step')}."
     )
     write_json(path, {"steps": steps})
     return steps
+
+
+def steps_for(seconds: float, step: float, evaluation: float, every: int) -> int:
+    """Return how many updates fit into a time with their evaluations, the one before the first update included.
+
+    Args:
+        seconds: the time.
+        step: seconds of an update.
+        evaluation: seconds of an evaluation.
+        every: updates between evaluations; 0 for ten in all.
+
+    Example:
+        >>> steps_for(100.0, 1.0, 0.0, 0), steps_for(100.0, 1.0, 5.0, 0), steps_for(100.0, 1.0, 5.0, 5)
+        (100, 45, 47)
+    """
+    left = seconds - evaluation
+    if every:
+        return max(1, int(left / (step + evaluation / every)))
+    return max(1, int((left - EVALUATIONS * evaluation) / step))

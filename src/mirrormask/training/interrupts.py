@@ -35,8 +35,8 @@ def interrupts() -> Iterator[Callable[[], bool]]:
                 before[name] = signal.signal(name, ask)
         yield lambda: asked
     finally:
-        for name, old in before.items():
-            signal.signal(name, old)
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 class Looks:
