@@ -80,3 +80,20 @@ def test_buffers_count(model: nn.Module) -> None:
     model[1].running_mean[0] = float("inf")  # type: ignore[index, operator]
     assert not all_finite(model)
     assert all_finite(nn.Identity())
+
+
+def test_a_scaled_gradient_that_overflows_breaks_nothing(model: nn.Module) -> None:
+    optimizer, average = adamw(model, learning_rate=1e-3, weight_decay=0.0), Average(model, 0.5)
+    accelerator = Accelerator(cpu=True)
+    accelerator.scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+    prepared = accelerator.prepare(optimizer)
+    updates = Updates(accelerator, model, optimizer, prepared, average, clipped_together(groups_of(model), 1.0))
+    before = [value.clone() for value in model.state_dict().values()]
+    model.zero_grad()
+    accelerator.scaler.scale(model[0].weight.sum()).backward()  # type: ignore[index, union-attr, operator]
+    weight: Tensor = model[0].weight  # type: ignore[index, assignment]
+    weight.grad = torch.full_like(weight, float("inf"))
+    norm, _ = updates.step(torch.tensor(1.0), 1e-3)
+    assert torch.isfinite(norm)
+    assert all(map(torch.equal, model.state_dict().values(), before))
+    assert accelerator.scaler.get_scale() < 4.0

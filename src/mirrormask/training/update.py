@@ -68,6 +68,8 @@ class Updates:
             else:  # read by the fused kernels, without waiting for the GPU
                 self.optimizer.found_inf = self.broken.float()  # type: ignore[attr-defined]
                 self.optimizer.grad_scale = None  # type: ignore[attr-defined]
+        else:  # the scaler leaves out a step that overflows and scales the next one less: nothing is broken
+            norm = torch.nan_to_num(norm, nan=0.0, posinf=0.0)
         before = _remembered(self.model, self.optimizer, self.average) if careful else None
         self.prepared.step()
         self.average.update()
