@@ -59,10 +59,10 @@ ROWS = [["a model with a rather long name", "12.34", "56.78", "90.12"], ["short"
 HEADER = ["model", "first", "second", "third"]
 
 
-def drawn(width: int, rows: Any = ROWS, header: Any = HEADER) -> list[str]:
+def drawn(width: int, rows: Any = ROWS, header: Any = HEADER, texts: Any = (0,)) -> list[str]:
     terminal = Terminal()
     terminal.file, terminal.width = io.StringIO(), width
-    draw(terminal, "Scores", header, rows, texts={0})
+    draw(terminal, "Scores", header, rows, texts=texts)
     return terminal.file.getvalue().splitlines()
 
 
@@ -79,6 +79,13 @@ def test_a_narrow_table_folds_its_texts_and_keeps_its_numbers() -> None:
     lines = drawn(36)
     assert max(map(len, lines)) <= 36
     assert lines[2:4] == ["a model with a  12.34   56.78  90.12", "rather long"]
+
+
+def test_of_several_texts_none_is_squeezed_for_another() -> None:
+    row = ["awp", "gamma=0.01, epsilon=0.0, redraw=False", "a perturbation of weights " * 5]
+    lines = drawn(60, [row], ["name", "parameters", "paper"], texts={0, 1, 2})
+    assert any("perturbation of weights" in line for line in lines), "not a word or less in each line"
+    assert max(map(len, lines)) <= 60
 
 
 def test_a_very_narrow_table_is_turned() -> None:

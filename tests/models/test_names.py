@@ -69,3 +69,18 @@ def test_an_unreachable_name_offers_the_nearest_local_one(roots: tuple[Path, Pat
     said = str(unreachable("shred", OSError("no route\nmore")))
     assert "(no route)" in said
     assert said.endswith("Did you mean 'shared'?")
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("mini-sentense", "mini-sentence"), ("my-encodr", "my-encoder")])
+def test_an_unreachable_name_offers_what_is_shipped_and_what_lies_here(
+    roots: tuple[Path, Path], tmp_path: Path, typed: str, meant: str
+) -> None:
+    (tmp_path / "my-encoder" / "model").mkdir(parents=True)
+    (tmp_path / "my-encoder" / "model" / "modules.json").write_text("[]")
+    (tmp_path / "my-encodr-notes").mkdir()  # nearer, and no model
+    assert str(unreachable(typed, OSError("no route"))).endswith(f"Did you mean {meant!r}?")
+
+
+def test_a_long_reason_ends_with_a_sentence_or_a_word(roots: tuple[Path, Path]) -> None:
+    assert "(It is off)." in str(unreachable("far", OSError("It is off. To turn it on, read a long page.")))
+    assert "word …)." in str(unreachable("far", OSError("word " * 100)))

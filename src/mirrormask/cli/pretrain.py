@@ -101,8 +101,8 @@ def pretrain(
 
     From nothing, on a GPU: [bold]mirrormask pretrain wiki.txt --out wiki --minutes 10 --batch-size 1024[/bold]
 
-    Your domain, on a laptop: [bold]mirrormask pretrain notes.txt --init mini --out notes --minutes 30
-    --batch-size 32[/bold]
+    Your domain, on a laptop:
+    [bold]mirrormask pretrain notes.txt --init mini --out notes --minutes 30 --batch-size 32[/bold]
 
     Then turn it into a sentence encoder: [bold]mirrormask train notes.txt --model notes --out notes-encoder[/bold]
     """

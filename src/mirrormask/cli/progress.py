@@ -11,6 +11,18 @@ if TYPE_CHECKING:
     from mirrormask.runs.runner import Reporter
 
 
+def pace(steps_per_second: float) -> str:
+    """Return how fast a run goes, as seconds of a step where a second is too short for one.
+
+    Example:
+        >>> pace(12.34), pace(0.04)
+        ('12.3 steps/s', '25.0 s/step')
+    """
+    if 0 < steps_per_second < 1:
+        return f"{1 / steps_per_second:,.1f} s/step"
+    return f"{steps_per_second:,.1f} steps/s"
+
+
 def measured(row: Mapping[str, float], name: str = "score") -> str:
     """Return what an evaluation found, in words: a loss as a loss, though the score that chooses is minus it.
 
@@ -66,7 +78,7 @@ def reporter_for(output: Output) -> Reporter:
             self.left, self.total = "", total
 
         def step(self, step: int, metrics: dict[str, float]) -> None:
-            rate = f"{metrics['steps_per_second']:,.1f} steps/s"
+            rate = pace(metrics["steps_per_second"])
             if "tokens_per_second" in metrics:
                 rate = f"{metrics['tokens_per_second']:,.0f} tokens/s ({metrics['utilization']:.0%} of peak)"
             self.left = f"{in_words(metrics['seconds_left'])} left" if step < self.total else ""

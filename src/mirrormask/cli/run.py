@@ -36,13 +36,13 @@ def run(
 ) -> None:
     """Run a recipe, or recipes over seeds, and measure what comes out.
 
-    A recipe is a TOML file that names model, text, method and what to measure; those of papers lie in recipes/ of the
-    repository. Any line of it can be changed: [bold]training.steps=100[/bold].
+    A recipe is a TOML file that names model, text, method and what to measure; the repository's are in recipes/.
+    Any line of it can be changed: [bold]training.steps=100[/bold].
 
     One run: [bold]mirrormask run recipes/simcse-unsup-mini.toml seed=7 --out runs/simcse-7[/bold]
 
-    Is one recipe really better? [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5,6 --out runs/ab[/bold], then
-    [bold]mirrormask compare runs/ab[/bold]
+    Is one recipe really better? [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5,6 --out runs/ab[/bold],
+    then [bold]mirrormask compare runs/ab[/bold]
     """
     from mirrormask.cli.running import perform
     from mirrormask.runs.folder import spare_read

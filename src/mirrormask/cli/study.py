@@ -29,8 +29,8 @@ def study(
 
     The runs come from [bold]mirrormask run a.toml b.toml --seeds 1,2,3,4,5,6 --out runs/ab[/bold]
 
-    [bold]mirrormask study runs/ab[/bold], or with words and tables of your own: [bold]mirrormask study my-study.toml
-    runs/ab[/bold]
+    [bold]mirrormask study runs/ab[/bold], or with words and tables of your own:
+    [bold]mirrormask study my-study.toml runs/ab[/bold]
     """
     from mirrormask.core.errors import MirrormaskError
     from mirrormask.core.overwriting import spare_inputs

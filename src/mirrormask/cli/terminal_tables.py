@@ -44,10 +44,9 @@ def draw(
     widths = [max(cell_len(row[place]) for row in [header, *rows]) for place in range(len(header))]
     numbers = sum(width for place, width in enumerate(widths) if place not in texts)
     room = terminal.width - numbers - _GAP * (len(widths) - 1)
-    folded = {place: widths[place] for place in texts if place < len(widths)}
+    folded = {place: min(widths[place], max(room, _FOLDED)) for place in texts if place < len(widths)}
     while sum(folded.values()) > room and max(folded.values(), default=0) > _FOLDED:
-        longest = max(folded, key=folded.__getitem__)
-        folded[longest] = max(_FOLDED, folded[longest] - (sum(folded.values()) - room))
+        folded[max(folded, key=folded.__getitem__)] -= 1  # none is squeezed for another
     if sum(folded.values()) > room:
         _print_turned(terminal, header, rows, bold)
     else:

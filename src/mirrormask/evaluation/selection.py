@@ -27,6 +27,7 @@ HELD_OUT_LOSS = "held-out loss"
 WITHOUT_LABELS = (
     "No dev set was given: checkpoints are chosen without labels, by the method's own loss on texts set aside."
 )
+TOO_LITTLE = "Too little text to set some aside: the last checkpoint is kept, be it better than the start or not."
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def choose_selection(method: Any, dev: str, held_out: Batches | None) -> Selecti
         return _by_labels(method.encoder, dev)
 
     if held_out is None:
-        return Selection("last", "Too little text to set some aside: the last checkpoint is kept.", None)
+        return Selection("last", TOO_LITTLE, None)
     return Selection(HELD_OUT_LOSS, WITHOUT_LABELS, HeldOutLoss(method, held_out))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from textwrap import shorten
 
 from mirrormask.core.errors import ModelError, did_you_mean
 
@@ -40,12 +41,15 @@ def resolve(name: str | Path) -> str:
 
 def unreachable(name: str, reason: Exception) -> ModelError:
     """Return the one sentence for a hub name that could not be fetched."""
-    local = [entry.name for root in model_roots() if root.is_dir() for entry in root.iterdir() if entry.is_dir()]
+    places = [SHIPPED, Path(), *model_roots()]
+    models = [f"*/{inside}{file}" for inside in ("", "model/") for file in ("config.json", "modules.json")]
+    local = {found.relative_to(place).parts[0] for place in places for each in models for found in place.glob(each)}
     first = str(reason).strip().splitlines()[0] if str(reason).strip() else type(reason).__name__
+    first = shorten(first.split(". ")[0].rstrip("."), width=200, placeholder=" …")
     return ModelError(
-        f"The model {name!r} is no local folder and could not be fetched from the hub ({first[:160]}). "
+        f"The model {name!r} is no local folder and could not be fetched from the hub ({first}). "
         f"Connect to the network, or put the model under a folder named in MIRRORMASK_MODELS."
-        f"{_searched()}{did_you_mean(name, local)}"
+        f"{_searched()}{did_you_mean(name, sorted(local))}"
     )
 
 

@@ -47,7 +47,7 @@ def test_a_column_of_numbers_is_read_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "prices.csv"
     path.write_text("price\n" + "\n".join(f'"${i},100.50"' for i in range(9)))
     report = build_corpus(path, tmp_path / "corpus").report
-    assert report.notes == (f"Attention: the column 'price' of {path} holds numbers, not texts",)
+    assert report.notes == (f"Warning: the column 'price' of {path} holds numbers, not texts",)
     notes: list[str] = []
     warn_of_numbers("x", ["a"], [{"a": "12 angry men"}, {"a": None}, {"a": "7"}], notes)
     assert notes == []

@@ -54,7 +54,7 @@ def warn_of_numbers(name: str, columns: Sequence[str], rows: Sequence[dict[str, 
     for key in columns:
         cells = [cell for row in rows if isinstance(cell := row.get(key), str) and cell.strip()]
         if cells and sum(map(_is_number, cells)) > len(cells) / 2:
-            notes.append(f"Attention: the column {key!r} of {name} holds numbers, not texts")
+            notes.append(f"Warning: the column {key!r} of {name} holds numbers, not texts")
 
 
 def _weight(cells: Sequence[Any]) -> float:

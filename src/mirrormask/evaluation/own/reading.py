@@ -61,7 +61,7 @@ def read_own(path: Path | str, *, kind: str | None = None, columns: Mapping[str,
     """Read a file of scored pairs, query–document pairs or labelled texts.
 
     Args:
-        path: any format of `data.files`.
+        path: any format of `data.text.files`.
         kind: "pairs", "retrieval" or "labels"; by default what the columns say.
         columns: the column of each role, such as {"query": "headline", "document": "story"}; others are told by name.
 
