@@ -65,6 +65,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+@pytest.mark.filterwarnings("ignore::mirrormask.core.unknown.UnknownTokens")  # a tiny vocabulary
 def test_from_sets_to_the_page(root: Path, tiny_folder: Path, tmp_path: Path) -> None:
     said: list[str] = []
     options: dict[str, Any] = {"sizes": SMALL, "examples": ["今天下雨"], "precision": "fp32", "device": "cpu"}
