@@ -11,6 +11,7 @@ import pytest
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.locking import locked
 from mirrormask.core.seeding import Seeds
+from mirrormask.data.text.sources import DatasetMissing
 from mirrormask.runs.recipe import Recipe, build_recipe
 from mirrormask.study.grid import own_seed, plan_runs, run_grid
 
@@ -139,6 +140,22 @@ def test_a_failing_run_does_not_stop_the_others(recipe: Callable[..., Recipe], t
     ended = list(run_grid(plan_runs(rows, [1], tmp_path / "runs")))
     assert [each.status for each in ended] == ["failed", "done"]
     assert "max_length" in ended[0].error
+
+
+def test_nothing_to_measure_on_is_said_before_the_training(
+    recipe: Callable[..., Recipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = plan_runs({"row": recipe()}, [1], tmp_path / "runs")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("MIRRORMASK_DATA", str(empty))
+        with pytest.raises(DatasetMissing, match="A run is measured on STS tasks, and no data was found for any"):
+            list(run_grid(planned))
+        assert not planned[0].folder.exists()
+    assert [each.status for each in run_grid(planned)] == ["done"]
+    monkeypatch.setenv("MIRRORMASK_DATA", str(empty))
+    assert [each.status for each in run_grid(planned)] == ["found"], "what is measured needs no data"
 
 
 def test_a_model_that_is_not_trained(recipe: Callable[..., Recipe], tmp_path: Path) -> None:

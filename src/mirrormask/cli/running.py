@@ -21,6 +21,10 @@ def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
     from mirrormask.training.loop import Interrupted
 
     reporter = reporter_for(output)
+    if recipe.evaluation.tasks:
+        from mirrormask.study.run_scores import tasks_there
+
+        tasks_there(recipe.evaluation.tasks)
     try:
         done = run_recipe(recipe, out, resume=resume, reporter=reporter)
     except Interrupted as stop:

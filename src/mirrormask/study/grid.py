@@ -25,7 +25,7 @@ from mirrormask.core.seeding import Seeds
 from mirrormask.core.storage import recovered
 from mirrormask.runs.recipe import Recipe
 from mirrormask.study.rows import keep_order
-from mirrormask.study.run_scores import SCORES, read_scores, same_run, score_encoder
+from mirrormask.study.run_scores import SCORES, read_scores, same_run, score_encoder, tasks_there
 
 if TYPE_CHECKING:
     from mirrormask.runs.folder import RunResult
@@ -214,6 +214,8 @@ def _run_grid(
     planned: Sequence[Planned], jobs: int, reporter: Any, prepared: Callable[[str], None] | None
 ) -> Iterator[Outcome]:
     missing = [each for each in planned if not (each.folder / SCORES).is_file()]
+    for tasks in {each.recipe.evaluation.tasks for each in missing}:
+        tasks_there(tasks)  # or say that there is nothing to measure on before the training, not after it
     jobs = min(jobs, max(1, len(missing)))
     if jobs == 1:
         for each in planned:

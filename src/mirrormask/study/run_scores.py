@@ -30,6 +30,24 @@ TASKS = (*STS_SUITE, "stsb-dev")
 """What is measured where a recipe names nothing; tasks whose data is missing are skipped and named."""
 
 
+def tasks_there(tasks: Sequence[str]) -> tuple[list[ScoredPairs], dict[str, str]]:
+    """Return the tasks that can be measured, and for every other one why not.
+
+    Args:
+        tasks: STS tasks; none takes all there are.
+
+    Raises:
+        DatasetMissing: there is no data for any of them.
+    """
+    from mirrormask.evaluation.sts import load_tasks
+
+    found, skipped = load_tasks(tasks or TASKS)
+    if not found:
+        why = next(iter(skipped.values()))
+        raise DatasetMissing(f"A run is measured on STS tasks, and no data was found for any. {why}")
+    return found, skipped
+
+
 def score_encoder(encoder: Any, tasks: Sequence[str], folder: Path, facts: dict[str, Any]) -> dict[str, Any]:
     """Measure an encoder on STS tasks and write scores and pairs into the folder of its run.
 
@@ -44,13 +62,11 @@ def score_encoder(encoder: Any, tasks: Sequence[str], folder: Path, facts: dict[
     from mirrormask.evaluation.geometry import measure_shape, pairs_for_shape
     from mirrormask.evaluation.own.pairs_task import similarities
     from mirrormask.evaluation.statistics.correlation import spearman
-    from mirrormask.evaluation.sts import load_tasks, sentences
+    from mirrormask.evaluation.sts import sentences
     from mirrormask.evaluation.vectors import TextVectors
 
     begun = time.monotonic()
-    found, skipped = load_tasks(tasks or TASKS)
-    if not found:
-        raise DatasetMissing(next(iter(skipped.values())))
+    found, skipped = tasks_there(tasks)
     vectors = TextVectors.encode(encoder, sentences(found))
     arrays: dict[str, NDArray[Any]] = {}
     scored = {}
