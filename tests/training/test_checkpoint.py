@@ -57,6 +57,14 @@ def test_another_plan_and_another_model_are_refused(tmp_path: Path) -> None:
         load_weights(tmp_path / "c" / "weights.safetensors", nn.Linear(4, 4))
 
 
+def test_what_differs_inside_a_table_is_named_alone(tmp_path: Path) -> None:
+    model = {"name": "mini", "pooling": ""}
+    save_checkpoint(tmp_path / "c", *trained(0), Progress(plan={"recipe": {"model": model, "learning_rate": 1.0}}))
+    asked = {"recipe": {"model": {**model, "name": "other"}, "learning_rate": 2.0}}
+    with pytest.raises(TrainingError, match=r"another run \(recipe\.model\.name: 'mini', now 'other'\)"):
+        load_checkpoint(tmp_path / "c", *trained(1), asked, same_rate=False)
+
+
 def test_a_setting_that_a_checkpoint_does_not_know_had_its_default(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "c", *trained(0), Progress(plan={"rate": 0.1}))
     assert load_checkpoint(tmp_path / "c", *trained(1), {"rate": 0.1, "optimizer": "adamw"}) is not None

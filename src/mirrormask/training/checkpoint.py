@@ -138,23 +138,24 @@ def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
 
 
 def _check_plan(folder: Path, stored: dict[str, Any], asked: dict[str, Any], *, same_rate: bool) -> None:
-    asked = _plain(asked)
-    if not same_rate:
-        stored, asked = _without_rate(stored), _without_rate(asked)
-    known = {**_plain(asdict(Settings())), **stored}  # a setting that is younger than the checkpoint had its default
-    changed = sorted(key for key in {*stored, *asked} if known.get(key) != asked.get(key))
+    was, now = _flat(stored), _flat(asked)
+    younger = _flat(asdict(Settings()))  # a setting that is younger than the checkpoint had its default
+    was |= {key: younger[key] for key in now.keys() & younger.keys() - was.keys()}
+    keys = sorted(key for key in {*was, *now} if same_rate or key.rpartition(".")[2] != "learning_rate")
+    changed = [f"{key}: {was.get(key)!r}, now {now.get(key)!r}" for key in keys if was.get(key) != now.get(key)]
     if changed:
-        was = ", ".join(f"{key}: {stored.get(key)!r}, now {asked.get(key)!r}" for key in changed[:3])
         raise TrainingError(
-            f"The checkpoint {folder} belongs to another run ({was}). "
+            f"The checkpoint {folder} belongs to another run ({', '.join(changed[:3])}). "
             "Resume with the settings it was started with, or give another --out."
         )
 
 
-def _without_rate(plan: dict[str, Any]) -> dict[str, Any]:
-    """Return a plan without its learning rate, wherever it is written in it."""
-    inner = {key: _without_rate(value) if isinstance(value, dict) else value for key, value in plan.items()}
-    return {key: value for key, value in inner.items() if key != "learning_rate"}
+def _flat(plan: dict[str, Any], above: str = "") -> dict[str, Any]:
+    """Return every value of a plan and of the tables in it, under the whole of its name."""
+    found: dict[str, Any] = {}
+    for key, value in plan.items():
+        found |= _flat(value, f"{above}{key}.") if isinstance(value, dict) else {f"{above}{key}": _plain(value)}
+    return found
 
 
 def _plain(value: Any) -> Any:
