@@ -110,3 +110,12 @@ def test_a_plug_in_may_ask_for_parts_while_it_is_imported(install: Install) -> N
     asking = PART.format(name="square") + "\nfound = shapes.names()\n"
     install("asking", {"asking_of_a_test": asking}, "asking_of_a_test")
     assert shapes().names() == ["round", "square"]
+
+
+def test_a_part_from_outside_needs_no_paper(install: Install) -> None:
+    own = PART.format(name="own").replace('\n\nPaper: Nobody 2001, "Shapes"\n', "")
+    install("idea", {"idea_of_a_test": own}, "idea_of_a_test")
+    from shapes_of_a_test import shapes  # type: ignore[import-not-found]
+
+    assert shapes.names() == ["own", "round"]
+    assert shapes["own"].paper == ""

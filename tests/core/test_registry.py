@@ -78,6 +78,7 @@ def test_a_part_without_a_paper_or_with_a_taken_name_is_refused(sorts: Registry[
     class Plain:
         """Without a source."""
 
+    Plain.__module__ = f"{sorts.package}.plain"
     with pytest.raises(TypeError, match="needs a 'Paper:' line"):
         sorts.register("plain")(Plain)
     Plain.__doc__ = "With one.\n\nPaper: Somebody 1999"

@@ -343,6 +343,18 @@ def test_a_checkpoint_of_another_run(
     assert_refused(ran, TRAINING, "belongs to another run", "seed", "another --out")
 
 
+def test_a_run_goes_on_with_the_model_it_began_with(
+    train: Cli, cli: Cli, few_file: Path, tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_at(monkeypatch, 2)
+    assert train("--set", "training.checkpoint_every=1").code == 130
+    monkeypatch.undo()
+    few = ("--out", tmp_path / "run", "--steps", "3", "--batch-size", "8", "--set", "training.checkpoint_every=1")
+    ran = cli("train", few_file, *few, "--resume", "--json")  # no --model, whose default is another by now
+    assert ran.code == 0, ran
+    assert ran.json["recipe"]["model"]["name"] == str(tiny_folder)
+
+
 def stop_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     """Press Ctrl-C after an update."""
     import signal

@@ -235,3 +235,10 @@ def test_rows_are_chosen_and_ordered(study: Path) -> None:
     assert compare_rows(chosen_rows(rows, ["same", "good"]), resamples=0).rows[0].name == "same"
     with pytest.raises(MirrormaskError, match="There is no row 'god'. Did you mean 'good'"):
         chosen_rows(rows, ["god"])
+
+
+def test_one_task_has_no_average_beside_it(study: Path) -> None:
+    alone = comparison_table(compared(study, tasks=["sts12"]))
+    assert alone.columns[:4] == ("row", "seeds", "STS12", "difference")
+    assert "average" in comparison_table(compared(study)).columns
+    assert all(len(row) == len(alone.columns) for row in alone.rows)

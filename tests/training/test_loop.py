@@ -179,10 +179,13 @@ def test_of_equal_checkpoints_the_later_is_kept_and_patience_goes_on(
     assert (result.steps, result.best_step, result.best_score) == (4, 4, 3.0)
 
 
-def test_a_run_that_did_not_help_says_so(method: Callable[..., Method], source: Given, tmp_path: Path) -> None:
+@pytest.mark.parametrize("measured", [[3.0, 2.0, 1.0], [3.0, 3.0, 3.0]])
+def test_a_run_that_did_not_help_says_so(
+    method: Callable[..., Method], source: Given, tmp_path: Path, measured: list[float]
+) -> None:
     trained = method()
     start = states(trained)
-    scores = iter([3.0, 2.0, 1.0])
+    scores = iter(measured)
     settings = Settings(steps=2, evaluate_every=1, **SHORT)
     result = fit(trained, source, settings, tmp_path / "worse", evaluate=lambda: Score(next(scores)))
     assert (result.best_step, result.kept_start) == (0, True)

@@ -20,7 +20,11 @@ def train(
     ),
     out: Path = typer.Option(..., "--out", "-o", help="Folder of the run; the encoder will be in OUT/model."),
     model: str = typer.Option(
-        DEFAULT_START, "--model", "-m", help="Where to start: a sentence encoder, a masked LM or a plain encoder."
+        "",
+        "--model",
+        "-m",
+        help="Where to start: a sentence encoder, a masked LM or a plain encoder.",
+        show_default=DEFAULT_START,
     ),
     column: list[str] = typer.Option([], "--column", help="Column to read; repeat it for pairs.", rich_help_panel=TEXT),
     split: str = typer.Option(
@@ -105,6 +109,7 @@ def train(
 
     check_names(corpus)
     from mirrormask.cli.running import perform
+    from mirrormask.runs.folder import start_of
     from mirrormask.runs.recipe import apply_overrides, build_recipe
 
     training: dict[str, Any] = {
@@ -118,8 +123,9 @@ def train(
         "trackers": tracker,
     }
     training = {key: value for key, value in training.items() if value not in (None, [])}
+    start = model or (start_of(out) if resume else "") or DEFAULT_START
     tables: dict[str, Any] = {
-        "model": {"name": model, "pooling": pooling, "template": template, "lora": lora},
+        "model": {"name": start, "pooling": pooling, "template": template, "lora": lora},
         "data": {
             "corpus": corpus,
             "columns": column,

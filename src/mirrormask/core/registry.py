@@ -69,16 +69,16 @@ class Registry(Generic[T]):
         self._loaded = False
 
     def register(self, name: str) -> Callable[[Factory], Factory]:
-        """Register a class or function under `name`; its module's docstring must have a `Paper:` line."""
+        """Register a class or function under `name`; one of our own must name its source on a `Paper:` line."""
 
         def add(factory: Factory) -> Factory:
             module = inspect.getmodule(factory)
             doc = inspect.getdoc(factory) or ""
             paper = paper_of(doc, (module and inspect.getdoc(module)) or "")
-            if not paper:
-                raise TypeError(f"{factory.__module__}: the docstring needs a 'Paper:' line for {name!r}.")
             if not f"{factory.__module__}.".startswith(f"{self.package}."):
                 self._load_own()  # a part from outside cannot take a name of ours
+            elif not paper:
+                raise TypeError(f"{factory.__module__}: the docstring needs a 'Paper:' line for {name!r}.")
             if name in self._parts:
                 raise TypeError(f"{self.kind} {name!r} is registered twice.")
             self._parts[name] = Part(self.kind, name, factory, paper, summary_of(doc))

@@ -15,6 +15,7 @@ from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.locking import LOCK, locked
 from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.storage import check_writable, read_json, recovered
+from mirrormask.training.checkpoint import STATE
 from mirrormask.training.gather import join
 from mirrormask.training.loop import BEST, CHECKPOINT, METRICS
 
@@ -65,6 +66,15 @@ def held_folder(out: Path, *, resume: bool) -> Iterator[RunResult | None]:
 def is_finished(out: Path) -> bool:
     """Say whether a folder holds a finished run."""
     return (out / RECORD).is_file() and (out / MODEL).is_dir()
+
+
+def start_of(out: Path) -> str:
+    """Return what model the unfinished run in a folder began with, whatever the default is by now; empty for none."""
+    state = recovered(out / CHECKPOINT) / STATE
+    try:
+        return str(read_json(state)["plan"]["recipe"]["model"]["name"]) if state.is_file() else ""
+    except (OSError, ValueError, KeyError, TypeError):  # whoever loads the checkpoint says that it is damaged
+        return ""
 
 
 def open_folder(out: Path, *, resume: bool) -> RunResult | None:

@@ -17,17 +17,20 @@ def comparison_table(found: SeedComparison, *, title: str = "", names: Mapping[s
         names: what to call rows instead of the names of their recipes.
     """
     names = names or {}
+    alone = found.averaged == found.tasks and len(found.tasks) == 1  # an average beside it would be the same
+    shown = found.tasks if alone else (*found.tasks, AVERAGE)
     rows = []
     for place, row in enumerate(found.rows):
         cells = [names.get(row.name, row.name), str(len(row.runs))]
-        for task in (*found.tasks, AVERAGE):
+        for task in shown:
             values = found.values(row, task)
             spread = f" ± {deviation(values):.2f}" if len(values) > 1 and not row.is_start else ""
             cells.append(minus(f"{values.mean():.2f}{spread}"))
         if found.tests:
             cells += [_change(found, place), found.verdict(place)] if place else ["", "baseline"]
         rows.append(tuple(cells))
-    columns = ("row", "seeds", *found.titles, AVERAGE, *(("difference", "verdict") if found.tests else ()))
+    titles = found.titles if alone else [*found.titles, AVERAGE]
+    columns = ("row", "seeds", *titles, *(("difference", "verdict") if found.tests else ()))
     return Table(
         title=title or f"Runs over seeds, against {names.get(found.rows[0].name, found.rows[0].name)}",
         columns=columns,

@@ -345,7 +345,8 @@ def _evaluate(
         score = evaluate()
         beaten = progress.best_score is None or math.isnan(progress.best_score)  # anything is better than no number
         gained = beaten or score.value > (progress.best_score or 0.0)
-        best = gained or score.value == progress.best_score  # of equals, the later has learned more
+        # of equals the later has learned more, but one that is no better than the start has learned nothing
+        best = gained or (score.value == progress.best_score and progress.best_step > 0)
         if best and accelerator.is_main_process:  # here, where the model has the weights that were measured
             with atomic_folder(folder / BEST) as out:
                 save_file(weights_of(model), out / WEIGHTS)
