@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.data.order import ShuffledOrder
+from mirrormask.data.order import ShuffledOrder, ShuffledRuns
 
 
 @pytest.mark.parametrize("n", [*range(1, 70), 100, 255, 256, 257, 1000, 4095, 4096, 4097, 65_537, 100_003])
@@ -69,3 +69,14 @@ def test_blocks_are_spread_evenly() -> None:
 def test_nothing_to_order_is_refused() -> None:
     with pytest.raises(MirrormaskError, match=r"The .n. of an order must be at least 1\. Got 0"):
         ShuffledOrder(0, 1)
+
+
+@pytest.mark.parametrize("n", [1, 3, 16, 90, 661])
+def test_runs_are_shuffled_and_stay_whole(n: int) -> None:
+    rows = ShuffledRuns(n, 4, seed=2).take(0, n)
+    assert sorted(rows.tolist()) == list(range(n))
+    for start in range(0, n - n % 4, 4):
+        assert np.diff(rows[start : start + 4]).tolist() == [1, 1, 1]
+    if n > 20:
+        assert rows.tolist() != list(range(n))
+        assert rows.tolist() != ShuffledRuns(n, 4, seed=3).take(0, n).tolist()

@@ -6,8 +6,11 @@ import numpy as np
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least
-from mirrormask.data.order import ShuffledOrder
+from mirrormask.data.order import ShuffledOrder, ShuffledRuns
 from mirrormask.data.pairs import Examples, Rows
+
+RUN = 16
+"""Examples that are set aside in a row where neighbors share texts, so that few others have to be left out."""
 
 
 class Some(Examples):
@@ -50,7 +53,9 @@ class Rest(Some):
     def __init__(self, examples: Examples, aside: int, seed: int) -> None:
         at_least("aside", aside, 0, of="held-out examples")
         self._aside = aside
-        self._order = ShuffledOrder(len(examples), seed)
+        middle = np.array([len(examples) // 2])
+        alone = len(examples.sharing(middle)) == 1
+        self._order = ShuffledOrder(len(examples), seed) if alone else ShuffledRuns(len(examples), RUN, seed)
         chosen = self._order.take(0, aside)
         left_out = np.setdiff1d(examples.sharing(chosen), chosen)
         super().__init__(examples, len(examples) - aside - len(left_out))
@@ -73,7 +78,7 @@ class Rest(Some):
 
 
 class _Aside(Some):
-    def __init__(self, examples: Examples, order: ShuffledOrder, count: int) -> None:
+    def __init__(self, examples: Examples, order: ShuffledOrder | ShuffledRuns, count: int) -> None:
         super().__init__(examples, count)
         self._order = order
 

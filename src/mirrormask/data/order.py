@@ -67,3 +67,31 @@ class ShuffledOrder:
             else:
                 left = (left + mixed(right, key)) % self._left
         return left * self._right + right
+
+
+class ShuffledRuns:
+    """A permutation of range(n) that keeps neighbors together: runs of `length` rows, shuffled; a rest comes last.
+
+    Args:
+        n: how many rows.
+        length: rows of a run.
+        seed: which permutation.
+
+    Example:
+        >>> ShuffledRuns(5, 2, seed=1).take(0, 5).tolist() in ([0, 1, 2, 3, 4], [2, 3, 0, 1, 4])
+        True
+    """
+
+    def __init__(self, n: int, length: int, seed: int) -> None:
+        self.n, self.length, self.runs = n, length, n // length
+        self._order = ShuffledOrder(max(1, self.runs), seed)
+
+    def take(self, start: int, stop: int) -> NDArray[np.int64]:
+        """Return the rows at places `start` to `stop`."""
+        return self.at(np.arange(start, min(stop, self.n)))
+
+    def at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows at the given places."""
+        run, offset = np.divmod(places, self.length)
+        moved = self._order.at(np.minimum(run, max(0, self.runs - 1))) * self.length + offset
+        return np.where(run < self.runs, moved, places)
