@@ -230,6 +230,8 @@ def test_evaluate_compares_two_models_on_own_pairs(
     assert (shown.code, shown.err) == (0, "")
     assert "Spearman" in shown.out
     assert found["verdict"][0] in shown.out
+    told = cli("evaluate", trained, "--data", pairs_file, "--resamples", "100", "--no-geometry")
+    assert re.match(rf"Encoding \d+ texts with {trained.name}\.\n", told.err), "something is said where no bar is"
 
 
 def test_dev_pairs_choose_the_checkpoint(

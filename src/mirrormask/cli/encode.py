@@ -41,7 +41,9 @@ def encode(
 
     output = Output(as_json=as_json, quiet=quiet)
     columns = (SpinnerColumn(), TextColumn("encoding"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=output.err, disable=output.quiet, transient=True) as bar:
+    with Progress(
+        *columns, console=output.err, disable=output.quiet or not output.err.is_terminal, transient=True
+    ) as bar:
         task = bar.add_task("encoding", total=None)
         try:
             done = encode_file(

@@ -68,7 +68,7 @@ def evaluate(
         BarColumn(),
         MofNCompleteColumn(),
         console=output.err,
-        disable=output.quiet,
+        disable=output.quiet or not output.err.is_terminal,
         transient=True,
     ) as bar:
         bars = {}
@@ -76,6 +76,8 @@ def evaluate(
         def progress(name: str, done: int, total: int) -> None:
             if name not in bars:
                 bars[name] = bar.add_task(name, total=total)
+                if not output.err.is_terminal:
+                    output.say(f"Encoding {total:,} texts with {name}.")
             bar.advance(bars[name], done)
 
         found = measure(

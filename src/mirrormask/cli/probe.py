@@ -174,7 +174,7 @@ def _file(output: Output, task: str, file: Path, how: Any) -> None:
     from mirrormask.probing.whole_files import probe_file
 
     columns = (TextColumn("masking"), BarColumn(), MofNCompleteColumn(), TextColumn("left"), TimeRemainingColumn())
-    bar = Progress(*columns, console=output.err, disable=output.quiet, transient=True)
+    bar = Progress(*columns, console=output.err, disable=output.quiet or not output.err.is_terminal, transient=True)
     shown = bar.add_task("masking", total=None)
 
     def progress(done: int, total: int) -> None:

@@ -41,7 +41,7 @@ def quickstart(
         MofNCompleteColumn(),
         TextColumn("files"),
         console=output.err,
-        disable=output.quiet,
+        disable=output.quiet or not output.err.is_terminal,
         transient=True,
     ) as bar:
         reading = bar.add_task("reading")
