@@ -184,3 +184,22 @@ def test_the_score_counts_all_that_is_learned(lm: MaskedLM) -> None:
 def test_a_plan_that_cannot_be_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(MirrormaskError, match=message):
         Plan(**wrong)
+
+
+def test_rows_that_stand_later_teach_every_position(lm: MaskedLM) -> None:
+    longest = int(lm.model.config.max_position_embeddings)
+    model = model_of(lm, dataclasses.replace(PLAN, later=0.5))
+    rows = some_rows(lm, rows=400)
+    places = model.places_of(rows, 5)
+    starts = places[:, 0]
+    assert torch.equal(places, starts[:, None] + torch.arange(16))  # a row stays together
+    assert 120 < int((starts == 0).sum()) < 280
+    assert int(places.max()) == longest - 1
+    assert torch.equal(places, model.places_of(rows, 5)) and not torch.equal(places, model.places_of(rows, 6))
+    model(rows, 5).backward()
+    learned = lm.model.base_model.embeddings.position_embeddings.weight.grad
+    assert learned is not None and bool((learned.abs().sum(1) > 0).all())
+    plain = model_of(lm, dataclasses.replace(PLAN, later=0.0))
+    lm.model.zero_grad()
+    plain(rows, 5).backward()
+    assert not lm.model.base_model.embeddings.position_embeddings.weight.grad[16:].any()

@@ -39,6 +39,12 @@ def pretrain(
     positions: int = typer.Option(512, "--positions", help="Most tokens the model can read.", rich_help_panel=SHAPE),
     half: bool = typer.Option(False, "--half", help="Store the weights in float16.", rich_help_panel=SHAPE),
     length: int = typer.Option(128, "--length", help="Tokens of a training row.", rich_help_panel=MASKS),
+    later: float = typer.Option(
+        0.0,
+        "--later",
+        help="Share of the rows that stand at a random later place, so that every position is learned.",
+        rich_help_panel=MASKS,
+    ),
     mask_rate: float = typer.Option(0.2, "--mask-rate", help="Share of the tokens to hide.", rich_help_panel=MASKS),
     whole_words: bool = typer.Option(
         False, "--whole-words", help="Hide whole words, not pieces.", rich_help_panel=MASKS
@@ -147,6 +153,7 @@ def pretrain(
                 heads=heads,
                 positions=positions,
                 length=length,
+                later=later,
                 mask_rate=mask_rate,
                 whole_words=whole_words,
                 dropout=dropout,

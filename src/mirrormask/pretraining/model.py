@@ -80,6 +80,7 @@ class Pretraining(nn.Module):
         self.masking = masking
         self.bag, self.neighbors, self.temperature = plan.bag, plan.neighbors, plan.temperature
         self.places = plan.length - 2
+        self.later = plan.later
         self.weights: Tensor
         self.register_buffer("weights", weights, persistent=False)
         width = lm.model.config.hidden_size
@@ -95,11 +96,24 @@ class Pretraining(nn.Module):
         rows = to_device(rows, self.lm.device)
         hidden = self.masking(rows, self.masking.count(self.places), seed)
         compute = self.compute if torch.is_grad_enabled() else self.losses
-        return compute(hidden.ids, hidden.positions, hidden.labels)
+        return compute(hidden.ids, hidden.positions, hidden.labels, self.places_of(rows, seed) if self.later else None)
 
-    def losses(self, ids: Tensor, positions: Tensor, labels: Tensor) -> Tensor:
+    def places_of(self, rows: Tensor, seed: int) -> Tensor:
+        """Return where each token stands (n, length): most rows at the beginning, some of them anywhere later.
+
+        Attention costs the square of a row's length, so positions are learned from short rows that begin late.
+        Paper: Ruoss et al. 2023, "Randomized positional encodings boost length generalization of transformers", with
+        one draw for a row instead of one for a token.
+        """
+        chance = torch.Generator(rows.device).manual_seed(seed ^ 0x5EED)
+        length, most = rows.shape[1], int(self.lm.model.config.max_position_embeddings)
+        start = torch.randint(0, most - length + 1, (len(rows), 1), generator=chance, device=rows.device)
+        late = torch.rand((len(rows), 1), generator=chance, device=rows.device) < self.later
+        return torch.arange(length, device=rows.device) + start * late
+
+    def losses(self, ids: Tensor, positions: Tensor, labels: Tensor, places: Tensor | None = None) -> Tensor:
         """Return the weighted sum of the losses, all from one forward."""
-        states, at = self._states(ids, positions)
+        states, at = self._states(ids, positions, places)
         loss = F.cross_entropy(self.lm.head(at).float(), labels.flatten(), ignore_index=IGNORED)
         return loss + self.more(states, ids, labels)
 
@@ -132,8 +146,9 @@ class Pretraining(nn.Module):
             more=more,
         )
 
-    def _states(self, ids: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+    def _states(self, ids: Tensor, positions: Tensor, places: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return all states (n, length, d), and those at the positions, end to end (n * k, d)."""
-        states: Tensor = self.lm.model.base_model(input_ids=ids).last_hidden_state
-        places = positions[:, :, None].expand(-1, -1, states.shape[-1])
-        return states, states.gather(1, places).flatten(0, 1)
+        stand = {} if places is None else {"position_ids": places}
+        states: Tensor = self.lm.model.base_model(input_ids=ids, **stand).last_hidden_state
+        chosen = positions[:, :, None].expand(-1, -1, states.shape[-1])
+        return states, states.gather(1, chosen).flatten(0, 1)

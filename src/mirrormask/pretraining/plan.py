@@ -27,6 +27,7 @@ class Plan:
         layers, width, heads: of the encoder; a layer's inner width is four times its width.
         positions: the most tokens the model can read.
         length: tokens of a training row, special tokens included.
+        later: share of the training rows that stand at a random later place, so that all positions are learned.
         mask_rate: share of a row's tokens to hide.
         whole_words: hide words, not pieces.
         dropout: while pretraining; the model's configuration then says 0.1, for whoever trains it on.
@@ -48,6 +49,7 @@ class Plan:
     heads: int = 6
     positions: int = 512
     length: int = 128
+    later: float = 0.0
     mask_rate: float = 0.2
     whole_words: bool = False
     dropout: float = 0.1
@@ -63,6 +65,7 @@ class Plan:
         at_least("length", self.length, 8, of="pretraining")
         at_least("grow", self.grow, 0, of="pretraining")
         at_least("learned", self.learned, 0, of="pretraining")
+        between("later", self.later, 0, 1, of="pretraining")
         above("mask_rate", self.mask_rate, 0, of="pretraining")
         between("mask_rate", self.mask_rate, 0, 0.9, of="pretraining")
         between("dropout", self.dropout, 0, 0.9, of="pretraining")
