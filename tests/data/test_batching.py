@@ -13,6 +13,7 @@ import pytest
 from mirrormask.core.batch import Batch, Frame, Ids
 from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.data.batching import Batches, prefetch
+from mirrormask.data.held_out import Rest
 from mirrormask.data.pairs import Examples, Rows
 
 FRAME = Frame(np.array([101]), np.array([102]))
@@ -184,3 +185,19 @@ def test_leaving_early_by_an_error_ends_the_thread() -> None:
             raise RuntimeError
     gc.collect()
     assert threads() == []
+
+
+def test_rows_that_belong_together_come_in_one_batch() -> None:
+    examples = Numbers(640)
+    examples.together = 8
+    rest = Rest(examples, 64, seed=3)
+    made = Batches(rest, FRAME, batch_size=32, max_length=6, seed=5)
+    seen: list[int] = []
+    for step in range(len(made)):
+        numbers = np.array(ids_of(made.at(step)))
+        runs, sizes = np.unique(numbers // 8, return_counts=True)
+        assert len(runs) == 4
+        assert set(sizes.tolist()) == {8}
+        seen += numbers.tolist()
+    assert len(set(seen)) == len(seen) == 576
+    assert ids_of(made.at(0)) != ids_of(made.at(len(made)))  # every epoch anew

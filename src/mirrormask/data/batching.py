@@ -15,7 +15,7 @@ import torch
 from mirrormask.core.batch import Batch, Frame, Tokens, text_ids_of
 from mirrormask.core.errors import DataError, MirrormaskError, at_least
 from mirrormask.core.seeding import derive
-from mirrormask.data.order import ShuffledOrder
+from mirrormask.data.order import shuffled
 from mirrormask.data.pairs import Examples
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class Batches:
         start = place * self.batch_size
         stop = min(start + self.batch_size, len(self.examples))
         rows = stop - start
-        order = ShuffledOrder(len(self.examples), derive(self.seed, "epoch", epoch))
+        order = shuffled(len(self.examples), self.examples.together, derive(self.seed, "epoch", epoch))
         drawn = order.take(start + rows * rank // world, start + rows * (rank + 1) // world)
         columns = self.examples.columns(drawn, derive(self.seed, "pairs", epoch))
         framed = tuple(Tokens.of(self.frame.around_each(column, self.max_length)) for column in columns)

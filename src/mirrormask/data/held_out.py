@@ -6,7 +6,7 @@ import numpy as np
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least
-from mirrormask.data.order import ShuffledOrder, ShuffledRuns
+from mirrormask.data.order import ShuffledOrder, ShuffledRuns, shuffled
 from mirrormask.data.pairs import Examples, Rows
 
 RUN = 16
@@ -24,6 +24,7 @@ class Some(Examples):
     def __init__(self, examples: Examples, count: int) -> None:
         self._examples = examples
         self._count = count
+        self.together = examples.together
 
     def __len__(self) -> int:
         return self._count
@@ -55,7 +56,7 @@ class Rest(Some):
         self._aside = aside
         middle = np.array([len(examples) // 2])
         alone = len(examples.sharing(middle)) == 1
-        self._order = ShuffledOrder(len(examples), seed) if alone else ShuffledRuns(len(examples), RUN, seed)
+        self._order = shuffled(len(examples), max(examples.together, 1 if alone else RUN), seed)
         chosen = self._order.take(0, aside)
         left_out = np.setdiff1d(examples.sharing(chosen), chosen)
         super().__init__(examples, len(examples) - aside - len(left_out))

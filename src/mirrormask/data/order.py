@@ -95,3 +95,8 @@ class ShuffledRuns:
         run, offset = np.divmod(places, self.length)
         moved = self._order.at(np.minimum(run, max(0, self.runs - 1))) * self.length + offset
         return np.where(run < self.runs, moved, places)
+
+
+def shuffled(n: int, together: int, seed: int) -> ShuffledOrder | ShuffledRuns:
+    """Return a permutation of range(n) that keeps runs of `together` rows together."""
+    return ShuffledOrder(n, seed) if together == 1 else ShuffledRuns(n, together, seed)

@@ -20,6 +20,9 @@ Rows = NDArray[np.int64]
 class Examples(ABC):
     """The examples a pairing finds in a corpus, drawn by number."""
 
+    together: int = 1
+    """So many examples that follow each other come into one batch, where neighbors are each other's best negatives."""
+
     @abstractmethod
     def __len__(self) -> int: ...
 
@@ -65,8 +68,9 @@ class Pairing(ABC):
 class RowExamples(Examples):
     """One example a row, its columns those of the corpus."""
 
-    def __init__(self, tokens: Tokenized) -> None:
+    def __init__(self, tokens: Tokenized, together: int = 1) -> None:
         self._tokens = tokens
+        self.together = together
 
     def __len__(self) -> int:
         return len(self._tokens)

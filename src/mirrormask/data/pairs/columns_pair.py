@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mirrormask.core.errors import DataError
+from mirrormask.core.errors import DataError, at_least
 from mirrormask.data.pairs import Examples, Pairing, RowExamples, pairings
 from mirrormask.data.text.corpus_folder import Corpus
 from mirrormask.data.text.tokens import Tokenized
@@ -16,7 +16,15 @@ from mirrormask.data.text.tokens import Tokenized
 
 @pairings.register("columns")
 class Columns(Pairing):
-    """The columns of a row: anchor, positive, then hard negatives."""
+    """The columns of a row: anchor, positive, then hard negatives.
+
+    Args:
+        together: so many rows that follow each other in the file stay in one batch, in which each is a negative of the
+            others: in a file in the order of its topics, negatives that are hard without being searched for.
+    """
+
+    def __init__(self, together: int = 1) -> None:
+        self.together = at_least("together", together, 1, of="the pairing 'columns'")
 
     def index(self, corpus: Corpus, tokens: Tokenized, folder: Path) -> Examples:
         """Return one example a row, with all its columns."""
@@ -25,4 +33,4 @@ class Columns(Pairing):
                 "The pairing 'columns' takes two columns or more (anchor, positive, hard negatives), and the corpus "
                 "has one. Name the columns, or use the pairing 'self'."
             )
-        return RowExamples(tokens)
+        return RowExamples(tokens, self.together)
