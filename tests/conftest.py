@@ -13,15 +13,29 @@ import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before the libraries read it
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # on tiny models more threads only wait for each other
+os.environ["OMP_NUM_THREADS"] = "1"  # on tiny models more threads only wait for each other, and for other tests
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import PreTrainedTokenizerFast
 
 SUBJECTS = ["the old baker", "a young pilot", "my neighbor", "the tall engineer", "a quiet child", "the gray cat"]
 VERBS = ["paints", "repairs", "watches", "carries", "forgets", "describes", "finds"]
 OBJECTS = ["a wooden boat", "the broken clock", "two red apples", "an empty street", "the long letter", "some bread"]
 ENDINGS = ["near the river", "before sunrise", "without a word", "in the garden", "after the storm", "every winter"]
+
+MOST_PROCESSES = 8  # each imports torch and holds it
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run a folder of tests on every core, unless -n or --tx says otherwise, or xdist is not there.
+
+    Here and not in addopts, where -n is an error without xdist, and one file would wait for processes to start.
+    """
+    option = config.option
+    told = not config.pluginmanager.hasplugin("xdist") or option.tx or option.numprocesses is not None
+    if any(Path(each).is_dir() for each in config.args) and not told and not hasattr(config, "workerinput"):
+        option.numprocesses, option.dist = "auto", "worksteal" if option.dist == "no" else option.dist
+        option.maxprocesses = option.maxprocesses or MOST_PROCESSES
 
 
 def _sentences(count: int) -> list[str]:
@@ -49,6 +63,7 @@ def build_tiny(folder: Path, kind: str = "bert") -> Path:
         BertConfig,
         DistilBertConfig,
         ModernBertConfig,
+        PreTrainedTokenizerFast,
         RobertaConfig,
     )
 
@@ -121,6 +136,8 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def wrapped(tokenizer: Tokenizer) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")],
