@@ -234,6 +234,28 @@ def test_evaluate_compares_two_models_on_own_pairs(
     assert re.match(rf"Encoding \d+ texts with {trained.name}\.\n", told.err), "something is said where no bar is"
 
 
+def test_evaluate_measures_search_in_a_folder(
+    cli: Cli, tiny_folder: Path, sentences: list[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "collection"
+    folder.mkdir()
+    rows = [{"id": str(row), "text": text} for row, text in enumerate(sentences[:30])]
+    (folder / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:12]))
+    (folder / "qrels.tsv").write_text("".join(f"{row}\t{row}\t1\n" for row in range(12)))
+    page = tmp_path / "page.md"
+    ran = cli("evaluate", tiny_folder, "--data", folder, "--report", page, "--resamples", "50", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    found = ran.json["retrieval"]
+    assert found["models"] == [tiny_folder.name, "BM25"]
+    scores = found["collections"]["collection"]["scores"]
+    assert scores[tiny_folder.name]["ndcg_at_10_percent"]["value"] == pytest.approx(100), "a text is nearest to itself"
+    assert "nDCG@10 on collection" in page.read_text(encoding="utf-8")
+    shown = cli("evaluate", "bm25", tiny_folder, "--data", folder, "--resamples", "50", "--max-length", "16")
+    assert shown.code == 0
+    assert "12 queries among 30 documents" in shown.out
+
+
 def test_dev_pairs_choose_the_checkpoint(
     cli: Cli, corpus_file: Path, tiny_folder: Path, pairs_file: Path, tmp_path: Path
 ) -> None:

@@ -529,6 +529,9 @@ def test_evaluate_on_what_is_not_there(
 ) -> None:
     monkeypatch.setenv("MIRRORMASK_DATA", str(tmp_path))
     assert_refused(cli("evaluate", trained, "--data", tmp_path / "no.csv", "-q"), DATA, "There is no file")
+    (tmp_path / "folder").mkdir()
+    refused = cli("evaluate", trained, "--data", tmp_path / "folder", "-q")
+    assert_refused(refused, DATA, "no collection to search in", "docs.jsonl")
     assert_refused(cli("evaluate", trained, "--task", "sts11", "-q"), USAGE, "Did you mean 'sts1")
     assert_refused(cli("evaluate", trained, "--task", "sts12", "-q"), DATA, "No data was found for sts12", "--data")
     bad = ("evaluate", trained, "--data", pairs_file, "-q")

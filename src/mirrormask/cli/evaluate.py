@@ -10,13 +10,14 @@ from mirrormask.cli.output import Json, Output, Quiet
 
 
 def evaluate(
-    models: list[str] = typer.Argument(..., help="One model, or several to compare with the first."),
-    data: Path = typer.Option(
-        None,
+    models: list[str] = typer.Argument(..., help="One model, or several to compare with the first; bm25 is one."),
+    data: list[str] = typer.Option(
+        [],
         "--data",
         "-d",
         help="Your own file: scored pairs (sentence1, sentence2, score), queries (query, document) or labeled texts "
-        "(text, label).",
+        "(text, label). Or a folder to search in, with docs.jsonl, queries.jsonl and qrels.tsv, or in BEIR's layout; "
+        "folders may be repeated.",
     ),
     kind: str = typer.Option(
         "", "--kind", help="What the file is, if its columns do not say: pairs, retrieval, labels."
@@ -29,8 +30,14 @@ def evaluate(
         help="STS task, may be repeated: sts12 … sts16, stsb, stsb-dev, sickr.",
         show_default="all seven, unless --data is given",
     ),
+    split: str = typer.Option("test", "--split", help="The judgements to read, where a folder has several."),
+    max_length: int = typer.Option(
+        256, "--max-length", help="Tokens read of a text in a folder, where the encoder would read more."
+    ),
     geometry: bool = typer.Option(True, help="Also measure alignment, uniformity, anisotropy and the spectrum."),
-    report: Path = typer.Option(None, "--report", "-r", help="Write a one-file HTML report with figures."),
+    report: Path = typer.Option(
+        None, "--report", "-r", help="Write a one-file HTML report with figures, or tables (.md)."
+    ),
     resamples: int = typer.Option(1000, "--resamples", help="Bootstrap resamples behind every interval."),
     seed: int = typer.Option(42, "--seed", help="Of resamples and samples."),
     as_json: bool = Json,
@@ -40,6 +47,11 @@ def evaluate(
 
     [bold]mirrormask evaluate mini-sentence my-encoder --data my-pairs.csv --report report.html[/bold]
 
+    On a folder with judged queries it measures search: nDCG@10, MRR@10 and recall@100, with BM25 always beside the
+    encoders. Several folders make a table with the mean:
+
+    [bold]mirrormask evaluate mini-sentence my-encoder --data my-collection --data retrieval/cranfield[/bold]
+
     Without --data it takes the STS benchmarks that it finds under the folders in MIRRORMASK_DATA, or on the hub.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -47,16 +59,18 @@ def evaluate(
     from mirrormask.core.errors import MirrormaskError
     from mirrormask.core.overwriting import spare_inputs
     from mirrormask.core.storage import check_writable
+    from mirrormask.data.tasks.retrieval_collection import find_collection
     from mirrormask.data.text.compression import check_file
 
-    if data is not None:
-        check_file(data)  # before anything slow is imported
+    for each in data:
+        if find_collection(each) is None:
+            check_file(each)  # before anything slow is imported
     from mirrormask.evaluation.evaluate import evaluate as measure
 
     output = Output(as_json=as_json, quiet=quiet)
     if report is not None:
         check_writable(report.parent)
-        spare_inputs([data, *models], replaced=[report], option="--report")
+        spare_inputs([*data, *models], replaced=[report], option="--report")
     roles = {}
     for pair in column:
         role, equals, name = pair.partition("=")
@@ -83,16 +97,18 @@ def evaluate(
         found = measure(
             models,
             tasks=tasks or None,
-            data=data,
+            data=data or None,
             kind=kind or None,
             columns=roles or None,
+            split=split,
+            max_length=max_length,
             geometry=geometry,
             seed=seed,
             resamples=resamples,
             progress=progress,
         )
     if report is not None:
-        found.save_html(report)
+        found.save(report)
 
     def show() -> None:
         for table in found.tables():

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mirrormask import __version__
-from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.errors import MirrormaskError, at_least
+from mirrormask.data.tasks.retrieval_collection import SPLIT, find_collection, read_collection
 from mirrormask.data.tasks.scored_pairs import ScoredPairs
 from mirrormask.data.tasks.sts_tasks import STS_SUITE
 from mirrormask.data.text.sources import DatasetMissing
@@ -18,12 +19,19 @@ from mirrormask.evaluation.model_names import model_names
 from mirrormask.evaluation.own.own_report import OwnReport, score_own
 from mirrormask.evaluation.own.reading import read_own
 from mirrormask.evaluation.own.task import OwnTask
+from mirrormask.evaluation.ranked.retrieval_report import (
+    RetrievalReport,
+    check_collections,
+    search_collection,
+    with_words,
+)
+from mirrormask.evaluation.ranked.searchers import MAX_LENGTH, as_words, is_searcher, opened, searcher_of
 from mirrormask.evaluation.statistics.bootstrap import RESAMPLES, check_resamples
 from mirrormask.evaluation.sts import StsReport, load_tasks, score_tasks, sentences
-from mirrormask.evaluation.summary import geometry_table, own_table, sts_tables, verdicts
+from mirrormask.evaluation.summary import geometry_table, own_table, retrieval_tables, sts_tables, verdicts
 from mirrormask.evaluation.vectors import Progress, TextVectors
 from mirrormask.reporting.page import save
-from mirrormask.reporting.tables import Table
+from mirrormask.reporting.tables import Table, markdown
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,7 @@ class EvaluationReport:
         geometry: the shape of the vectors, where it was asked for.
         seed: behind all resamples.
         resamples: behind every interval.
+        retrieval: collections with judged queries, where they were given; its models are these and BM25.
     """
 
     models: tuple[str, ...]
@@ -45,10 +54,11 @@ class EvaluationReport:
     geometry: GeometryReport | None
     seed: int
     resamples: int
+    retrieval: RetrievalReport | None = None
 
     def verdict(self) -> list[str]:
         """Return the answer in plain sentences."""
-        return verdicts(self.models, self.sts, self.own)
+        return verdicts(self.models, self.sts, self.own, self.retrieval)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report, JSON-able; keys are stable, and scores are in percent where their key says so."""
@@ -59,6 +69,7 @@ class EvaluationReport:
             "verdict": self.verdict(),
             "sts": self.sts.to_dict() if self.sts else None,
             "own": self.own.to_dict() if self.own else None,
+            "retrieval": self.retrieval.to_dict() if self.retrieval else None,
             "geometry": self.geometry.to_dict() if self.geometry else None,
             "seed": self.seed,
             "resamples": self.resamples,
@@ -66,7 +77,8 @@ class EvaluationReport:
 
     def tables(self) -> list[Table]:
         """Return the tables to print, as texts."""
-        found = [own_table(self.own)] if self.own else []
+        found = retrieval_tables(self.retrieval) if self.retrieval else []
+        found += [own_table(self.own)] if self.own else []
         found += sts_tables(self.sts) if self.sts else []
         if self.geometry:
             found.append(geometry_table(self.geometry))
@@ -76,7 +88,19 @@ class EvaluationReport:
         """Return a page with verdict, tables and figures that needs nothing but itself."""
         from mirrormask.evaluation.evaluation_page import evaluation_page
 
-        return evaluation_page(self.models, self.verdict(), self.sts, self.own, self.geometry, self.resamples)
+        models = self.retrieval.models if self.retrieval else self.models
+        return evaluation_page(
+            models, self.verdict(), self.sts, self.own, self.geometry, self.resamples, self.retrieval
+        )
+
+    def markdown(self) -> str:
+        """Return verdict and tables as Markdown."""
+        tables = [f"**{table.title}**\n\n{markdown(table)}" for table in self.tables()]
+        return "\n".join(["# Evaluation", "", *(f"{sentence}\n" for sentence in self.verdict()), *tables])
+
+    def save(self, path: Path | str) -> None:
+        """Write the page, or Markdown where the path ends so; the file is either whole or as it was before."""
+        save(path, self.markdown() if Path(path).suffix == ".md" else self.html())
 
     def save_html(self, path: Path | str) -> None:
         """Write the page so that the file is either whole or as it was before."""
@@ -87,9 +111,11 @@ def evaluate(
     models: Sequence[Any],
     *,
     tasks: Sequence[str] | None = None,
-    data: Path | str | None = None,
+    data: Path | str | Sequence[Path | str] | None = None,
     kind: str | None = None,
     columns: Mapping[str, str] | None = None,
+    split: str = SPLIT,
+    max_length: int = MAX_LENGTH,
     geometry: bool = True,
     names: Sequence[str] | None = None,
     seed: int = 42,
@@ -99,12 +125,16 @@ def evaluate(
     """Measure one model, or several on the same data to see whether they really differ.
 
     Args:
-        models: names or folders for `mirrormask.load`, or encoders; differences are to the first.
+        models: names or folders for `mirrormask.load`, or encoders; differences are to the first. On collections BM25
+            is always among them: last, or where "bm25" stands.
         tasks: STS tasks; by default the seven of the SimCSE paper when no `data` is given, none when it is.
-        data: a file of the user's own: scored pairs, query–document pairs or labelled texts.
+        data: a file of the user's own: scored pairs, query–document pairs or labelled texts; and any number of
+            collections with judged queries: folders, or names such as `retrieval/cranfield`.
         kind: which of these it is ("pairs", "retrieval", "labels"); by default what its columns say.
         columns: the column of each role in it, such as {"query": "headline", "document": "story"}.
-        geometry: also measure alignment, uniformity, anisotropy and singular values.
+        split: the judgements to read where a collection has several.
+        max_length: tokens that an encoder reads of a collection's texts, where it would read more.
+        geometry: also measure alignment, uniformity, anisotropy and singular values; not on collections.
         names: what to call the models.
         seed: decides resamples, folds and samples.
         resamples: bootstrap resamples behind every interval.
@@ -116,33 +146,59 @@ def evaluate(
     if not models:
         raise MirrormaskError("An evaluation needs at least one model. Got none.")
     check_resamples(resamples, of="an evaluation")
-    called = list(names) if names is not None else model_names(models)
-    own = read_own(data, kind=kind, columns=columns) if data is not None else None
-    asked = list(tasks) if tasks is not None else [] if own else list(STS_SUITE)
+    at_least("max_length", max_length, 8, of="an evaluation")
+    called = list(names) if names is not None else model_names([as_words(model) for model in models])
+    folders, file = _folders_and_file(data)
+    collections = [read_collection(folder, split=split) for folder in folders]
+    check_collections(collections)
+    own = read_own(file, kind=kind, columns=columns) if file is not None else None
+    asked = list(tasks) if tasks is not None else [] if data else list(STS_SUITE)
     found, skipped = load_tasks(asked)
-    if not found and own is None:
+    if not found and own is None and not collections:
         raise _nothing_found(asked, skipped)
-    vectors = [_encoded(model, name, found, own, progress) for model, name in zip(models, called, strict=True)]
+    vectors, places = [], []
+    for model, name in zip(models, called, strict=True):
+        ready = opened(model)
+        if own is not None or found:
+            vectors.append(_encoded(ready, name, found, own, progress))
+        options: dict[str, Any] = {"max_length": max_length, "name": name, "progress": progress}
+        places.append([search_collection(one, searcher_of(ready, one, **options)) for one in collections])
+        del ready  # before the next is loaded
     settings = {"resamples": resamples, "seed": seed}
+    searched = with_words(collections, called, places, **settings) if collections else None
     sts = score_tasks(found, skipped, called, vectors, **settings) if found else None
     shape = None
-    if geometry:
+    if geometry and vectors:
         task, on = (own, Path(own.source).name) if own is not None else pairs_for_shape(found)
         shape = measure_shape(task, on, called, vectors, seed=seed)
     scored = score_own(own, called, vectors, **settings) if own else None
-    return EvaluationReport(tuple(called), sts, scored, shape, seed, resamples)
+    return EvaluationReport(tuple(called), sts, scored, shape, seed, resamples, searched)
+
+
+def _folders_and_file(data: Path | str | Sequence[Path | str] | None) -> tuple[list[Path], Path | str | None]:
+    """Return the collections and the one file among what is to be measured on."""
+    given = [data] if isinstance(data, (str, Path)) else list(data or [])
+    folders = [folder for each in given if (folder := find_collection(each)) is not None]
+    files = [each for each in given if find_collection(each) is None]
+    if len(files) > 1:
+        raise MirrormaskError(
+            f"An evaluation takes one file beside folders. Got {', '.join(map(str, files))}: measure them one by one, "
+            "or make a folder with docs.jsonl, queries.jsonl and qrels.tsv of each."
+        )
+    return folders, files[0] if files else None
 
 
 def _encoded(
     model: Any, name: str, tasks: Sequence[ScoredPairs], own: OwnTask | None, progress: Progress | None
 ) -> TextVectors:
-    """Load one model, encode everything, and let it go before the next is loaded."""
+    """Encode everything that is measured by its vectors."""
+    if is_searcher(model):
+        raise MirrormaskError(
+            f"{name} ranks documents and gives no vectors, so it is measured on collections only. Leave it out, or "
+            "name only folders with --data."
+        )
     roles: dict[str, Iterable[str]] = dict(own.roles()) if own else {}
     texts = itertools.chain(sentences(tasks), roles.pop("", ()))
-    if isinstance(model, (str, Path)):
-        from mirrormask.models.encoder import load
-
-        model = load(model)
     return TextVectors.encode(model, texts, roles=roles, name=name, progress=progress)
 
 

@@ -7,10 +7,19 @@ from datetime import date
 
 from mirrormask.evaluation.geometry import GeometryReport
 from mirrormask.evaluation.own.own_report import OwnReport
+from mirrormask.evaluation.ranked.retrieval_report import PRIMARY, RetrievalReport
 from mirrormask.evaluation.score_figures import plane, score_bars, similarity_density, spectrum
 from mirrormask.evaluation.statistics.comparison import METRICS
 from mirrormask.evaluation.sts import StsReport
-from mirrormask.evaluation.summary import HEADLINE, geometry_table, own_table, query_tables, sts_tables
+from mirrormask.evaluation.summary import (
+    HEADLINE,
+    collection_tables,
+    geometry_table,
+    own_table,
+    query_tables,
+    retrieval_tables,
+    sts_tables,
+)
 from mirrormask.reporting.drawing import svg
 from mirrormask.reporting.page import Picture, Section, render
 
@@ -20,6 +29,11 @@ _MEANING = {
     "retrieval": (
         "Each query is compared with all documents. Recall@k is the share of its documents among the first k, MRR@10 "
         "rewards a first hit near the top, nDCG@10 all hits near the top."
+    ),
+    "collection": (
+        "Each query ranks all documents, and people have judged which of them answer it. nDCG@10 rewards relevant "
+        "documents near the top, the more relevant ones more; MRR@10 a first hit near the top; recall@100 is the share "
+        "of the relevant documents among the first 100. BM25 goes by words alone."
     ),
     "labels": (
         "Each text is classified without itself: by a logistic regression trained on the other folds, and by its five "
@@ -35,9 +49,10 @@ def evaluation_page(
     own: OwnReport | None,
     geometry: GeometryReport | None,
     resamples: int,
+    retrieval: RetrievalReport | None = None,
 ) -> str:
     """Return the whole page of an evaluation."""
-    sections: list[Section] = []
+    sections = retrieval_sections(retrieval) if retrieval is not None else []
     if own is not None:
         sections.append(own_section(own))
     if sts is not None:
@@ -61,6 +76,27 @@ def own_section(report: OwnReport) -> Section:
     text = (_MEANING[report.task.kind], *((_STARS,) if len(found.models) > 1 else ()))
     picture = Picture(svg(drawn), f"Bars of every score on {report.name}, with confidence intervals")
     return Section(f"Your data: {report.name}", text, (own_table(report), *query_tables(report)), (picture,))
+
+
+def retrieval_sections(report: RetrievalReport) -> list[Section]:
+    """Return the collections: tables and bars, then which queries were won and lost in each."""
+    found = {name: one.comparison for name, one in report.collections.items()}
+    shown = {**found, "mean": report.average} if len(found) > 1 else found
+    if len(shown) > 1:
+        scores = {name: [one.score(PRIMARY, m) for m in range(len(report.models))] for name, one in shown.items()}
+    else:
+        scores = {
+            METRICS[metric]: [report.average.score(metric, model) for model in range(len(report.models))]
+            for metric in report.average.metrics
+        }
+    title = f"{METRICS[PRIMARY]} on every collection" if len(shown) > 1 else f"Scores on {report.title}"
+    drawn = score_bars(report.models, scores, title=title, emphasized=["mean", METRICS[PRIMARY]])
+    picture = Picture(svg(drawn), f"Bars: {title}, with confidence intervals")
+    text = (_MEANING["collection"], _STARS)
+    sections = [Section("Retrieval", text, tuple(retrieval_tables(report)), (picture,))]
+    for name, one in report.collections.items():
+        sections.append(Section(f"Queries of {name}, won and lost", (), tuple(collection_tables(one))))
+    return sections
 
 
 def sts_sections(report: StsReport) -> list[Section]:

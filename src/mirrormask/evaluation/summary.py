@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mirrormask.evaluation.geometry import GeometryReport
 from mirrormask.evaluation.own.own_report import OwnReport
 from mirrormask.evaluation.own.queries import QueryDocuments
+from mirrormask.evaluation.ranked.ranking import DEPTH, MISSED
+from mirrormask.evaluation.ranked.retrieval_report import PRIMARY, CollectionScores, RetrievalReport
 from mirrormask.evaluation.statistics.bootstrap import Difference, Estimate
 from mirrormask.evaluation.statistics.comparison import METRICS, Comparison
 from mirrormask.evaluation.sts import StsReport
@@ -30,51 +33,106 @@ def sts_tables(report: StsReport) -> list[Table]:
 
 def own_table(report: OwnReport) -> Table:
     """Return every metric of the user's own data, with intervals and differences."""
-    found = report.comparison
-    rows = [(METRICS[metric], *_cells(found, metric)) for metric in found.metrics]
+    title = f"{report.name}: {report.task.units:,} {report.task.unit}"
+    return _scores_table(title, report.comparison, report.task.primary, report.task.notes)
+
+
+def retrieval_tables(report: RetrievalReport) -> list[Table]:
+    """Return every metric of a single collection, or for several one table of all of them for each metric."""
+    if len(report.collections) == 1:
+        ((name, one),) = report.collections.items()
+        return [
+            _scores_table(f"{name}: {one.comparison.units:,} queries", one.comparison, PRIMARY, one.collection.notes)
+        ]
+    tables = []
+    for metric in report.average.metrics:
+        rows = [
+            (name, f"{one.comparison.units:,}", *_cells(one.comparison, metric))
+            for name, one in report.collections.items()
+        ]
+        notes = [f"{name}: {'; '.join(one.collection.notes)}" for name, one in report.collections.items()]
+        table = Table(
+            title=f"Retrieval: {METRICS[metric]}, percent (95 % confidence interval)",
+            columns=("collection", "queries", *_columns(report.models)),
+            rows=(*rows, ("mean", f"{report.average.units:,}", *_cells(report.average, metric))),
+            emphasized=(len(rows),),
+            note=_sentence(["every collection counts alike in the mean", *_against(report.models), *notes])
+            if metric == PRIMARY
+            else "",
+        )
+        tables.append(table)
+    return tables
+
+
+def _scores_table(title: str, found: Comparison, primary: str, notes: Sequence[str]) -> Table:
     return Table(
-        title=f"{report.name}: {report.task.units:,} {report.task.unit}, percent (95 % confidence interval)",
+        title=f"{title}, percent (95 % confidence interval)",
         columns=("metric", *_columns(found.models)),
-        rows=tuple(rows),
-        emphasized=(found.metrics.index(report.task.primary),),
-        note=_sentence([*report.task.notes, *_against(found.models)]),
+        rows=tuple((METRICS[metric], *_cells(found, metric)) for metric in found.metrics),
+        emphasized=(found.metrics.index(primary),),
+        note=_sentence([*notes, *_against(found.models)]),
     )
 
 
 def query_tables(report: OwnReport) -> list[Table]:
+    """Return for every later model the queries of the user's file that it finds better and worse than the first."""
+    if report.places is None or not isinstance(report.task, QueryDocuments):
+        return []
+    document = dict(zip(*report.task.relevant[::-1].T.tolist(), strict=True))  # the first one of each query
+    right = [report.task.documents[document[row]] for row in range(report.task.units)]
+    return _changed(report.models, report.places, report.task.queries, dict(enumerate(right)))
+
+
+def collection_tables(one: CollectionScores) -> list[Table]:
+    """Return for every later model the queries of a collection that it finds better and worse than the first."""
+    first = [next(iter(found)) for found in one.collection.relevant]
+    texts = one.collection.texts_of(first)
+    right = {row: texts.get(document, document) for row, document in enumerate(first)}
+    return _changed(one.comparison.models, one.places, one.collection.queries, right)
+
+
+def _changed(
+    models: Sequence[str], places: NDArray[np.int64], queries: Sequence[str], right: Mapping[int, str]
+) -> list[Table]:
     """Return for every later model the queries it finds better and worse than the first, the largest changes first.
 
     A change counts by how many times nearer the right document has come: from 40 to 1 is more than from 900 to 700.
+
+    Args:
+        models: names.
+        places: of each query's first right document (models, n).
+        queries: texts.
+        right: for each query a document that answers it.
     """
-    if report.places is None or not isinstance(report.task, QueryDocuments):
-        return []
-    task, first = report.task, report.places[0]
-    document = dict(zip(*task.relevant[::-1].T.tolist(), strict=True))  # the first one of each query
-    found = []
-    for name, places in zip(report.models[1:], report.places[1:], strict=True):
-        gain = np.log(first) - np.log(places)
+    tables = []
+    for name, later in zip(models[1:], places[1:], strict=True):
+        gain = np.log(places[0]) - np.log(later)
         order = np.argsort(-gain, kind="stable")
         won, lost = order[gain[order] > 0], order[::-1][gain[order[::-1]] < 0]
         rows = tuple(
             (
-                _cut(task.queries[row]),
-                _cut(task.documents[document[row]]),
-                f"{first[row]:,}",
-                f"{places[row]:,}",
+                _cut(queries[row]),
+                _cut(right[row]),
+                _place(places[0][row]),
+                _place(later[row]),
                 "won" if gain[row] > 0 else "lost",
             )
             for row in [*won[:CHANGED].tolist(), *lost[:CHANGED].tolist()]
         )
-        counts = f"{len(won):,} queries won, {len(lost):,} lost, {task.units - len(won) - len(lost):,} unchanged"
+        counts = f"{len(won):,} queries won, {len(lost):,} lost, {len(queries) - len(won) - len(lost):,} unchanged"
         table = Table(
-            title=f"{name} against {report.models[0]}: {counts}",
-            columns=("query", "right document", report.models[0], name, ""),
+            title=f"{name} against {models[0]}: {counts}",
+            columns=("query", "right document", models[0], name, ""),
             rows=rows,
             note="The place of the first right document, 1 being the top; the largest changes, won and lost.",
             texts=(1, 4),
         )
-        found.append(table)
-    return found
+        tables.append(table)
+    return tables
+
+
+def _place(rank: int) -> str:
+    return f"over {DEPTH:,}" if rank >= MISSED else f"{rank:,}"
 
 
 def _cut(text: str) -> str:
@@ -177,9 +235,11 @@ def _sentence(notes: Sequence[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}." if notes else ""
 
 
-def verdicts(models: Sequence[str], sts: StsReport | None, own: OwnReport | None) -> list[str]:
+def verdicts(
+    models: Sequence[str], sts: StsReport | None, own: OwnReport | None, retrieval: RetrievalReport | None = None
+) -> list[str]:
     """Return what a model scored, or of several how every two differ and which is the best."""
-    found: list[str] = []
+    found = retrieval.verdicts() if retrieval is not None else []
     if own is not None:
         found += own.verdicts() if len(models) > 1 else [_score(own.comparison, own.task.primary, f"on {own.name}")]
     if sts is not None:

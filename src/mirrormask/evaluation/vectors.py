@@ -55,17 +55,7 @@ class TextVectors:
             everything |= dict.fromkeys(prompts.get(role, "") + text for text in members)
         unique = list(everything)
         tick = (lambda done: progress(name, done, len(unique))) if progress is not None else None
-        vectors = _vectors(encoder, unique, tick)
-        if vectors.ndim != 2 or len(vectors) != len(unique):
-            raise ModelError(
-                f"{name} must give one vector per text. Got an array of shape {vectors.shape} for {len(unique)} texts."
-            )
-        broken = np.count_nonzero(~np.isfinite(vectors).all(axis=1))
-        if broken:
-            raise ModelError(
-                f"{name} gives vectors with NaN or infinity for {broken} of {len(unique)} texts. "
-                "Its weights are damaged or its training diverged: take an earlier checkpoint."
-            )
+        vectors = vectors_of(encoder, unique, name=name, progress=tick)
         return cls(unique, vectors, prompts)
 
     def __len__(self) -> int:
@@ -85,13 +75,39 @@ def prompts_of(encoder: Any) -> dict[str, str]:
     return {role: prompt for role, prompt in found.items() if prompt}
 
 
-def _vectors(encoder: Any, texts: list[str], progress: Callable[[int], None] | None) -> NDArray[np.float32]:
+def vectors_of(
+    encoder: Any,
+    texts: list[str],
+    *,
+    name: str = "the model",
+    max_length: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> NDArray[np.float32]:
+    """Return the vectors of texts (n, d) under any encoder, checked.
+
+    Args:
+        encoder: a SentenceTransformer, anything with its `encode`, or a function from texts to vectors (n, d).
+        texts: with their prompts.
+        name: what to call the model in messages.
+        max_length: tokens that a SentenceTransformer reads of a text, where it would read more.
+        progress: called with the number of texts just done.
+    """
     if hasattr(encoder, "encode") and hasattr(encoder, "get_embedding_dimension"):
         from mirrormask.models.bulk import encode_texts
 
-        return encode_texts(encoder, texts, progress=progress)
-    encode = getattr(encoder, "encode", encoder)
-    vectors = np.asarray(encode(texts), dtype=np.float32)
-    if progress is not None:
-        progress(len(texts))
+        vectors = encode_texts(encoder, texts, max_length=max_length, progress=progress)
+    else:
+        vectors = np.asarray(getattr(encoder, "encode", encoder)(texts), dtype=np.float32)
+        if progress is not None:
+            progress(len(texts))
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        raise ModelError(
+            f"{name} must give one vector per text. Got an array of shape {vectors.shape} for {len(texts)} texts."
+        )
+    broken = np.count_nonzero(~np.isfinite(vectors).all(axis=1))
+    if broken:
+        raise ModelError(
+            f"{name} gives vectors with NaN or infinity for {broken} of {len(texts)} texts. "
+            "Its weights are damaged or its training diverged: take an earlier checkpoint."
+        )
     return vectors

@@ -89,15 +89,27 @@ def in_blocks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def encode_blocks(
-    encoder: Any, texts: Sequence[str] | Iterator[str], *, precision: str = "auto", progress: Progress | None = None
+    encoder: Any,
+    texts: Sequence[str] | Iterator[str],
+    *,
+    max_length: int | None = None,
+    precision: str = "auto",
+    progress: Progress | None = None,
 ) -> Iterator[NDArray[np.float32]]:
     """Yield vectors block by block, so that memory does not grow with the number of texts."""
+    limit = min(max_length, encoder.max_seq_length or max_length) if max_length else None
     for block in in_blocks(texts):
-        yield encode_tokens(encoder, tokenize(encoder, block), precision=precision, progress=progress)
+        tokens = tokenize(encoder, block, max_length=limit)
+        yield encode_tokens(encoder, tokens, precision=precision, progress=progress)
 
 
 def encode_texts(
-    encoder: Any, texts: Sequence[str], *, precision: str = "auto", progress: Progress | None = None
+    encoder: Any,
+    texts: Sequence[str],
+    *,
+    max_length: int | None = None,
+    precision: str = "auto",
+    progress: Progress | None = None,
 ) -> NDArray[np.float32]:
     """Return the sentence vectors (n, d) of the texts, in their order; equal texts are encoded once.
 
@@ -107,11 +119,12 @@ def encode_texts(
     Args:
         encoder: a SentenceTransformer.
         texts: what to encode.
+        max_length: tokens to read of a text at most; never more than the encoder reads.
         precision: `auto`, `fp32`, `bf16` or `fp16`.
         progress: called with the number of texts just done.
     """
     unique = list(dict.fromkeys(texts))
-    blocks = list(encode_blocks(encoder, unique, precision=precision, progress=progress))
+    blocks = list(encode_blocks(encoder, unique, max_length=max_length, precision=precision, progress=progress))
     vectors = np.concatenate(blocks) if blocks else np.empty((0, encoder.get_embedding_dimension()), dtype=np.float32)
     if len(unique) == len(texts):
         return vectors

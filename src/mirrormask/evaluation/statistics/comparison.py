@@ -35,6 +35,7 @@ METRICS = {
     "recall_at_1_percent": "recall@1",
     "recall_at_5_percent": "recall@5",
     "recall_at_10_percent": "recall@10",
+    "recall_at_100_percent": "recall@100",
     "mrr_at_10_percent": "MRR@10",
     "ndcg_at_10_percent": "nDCG@10",
     "knn_accuracy_percent": "kNN accuracy",

@@ -1,0 +1,1 @@
+"""Retrieval: what encoders, words and indexes find in collections with judged queries."""
