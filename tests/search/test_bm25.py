@@ -91,7 +91,7 @@ def test_a_writer_in_many_runs_writes_what_one_makes(
     assert found.vocabulary() == expected.vocabulary()
     for name in ("starts", "passages", "counts", "lengths"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert sorted(path.suffix for path in (tmp_path / "words").iterdir()) == [".npy"] * 6
+    assert sorted(path.suffix for path in (tmp_path / "words").iterdir()) == [".npy"] * 7
 
 
 def test_merging_leaves_out_what_was_deleted(texts: list[str], tmp_path: Path) -> None:
@@ -135,3 +135,11 @@ def test_a_query_of_many_words_keeps_those_it_names_most() -> None:
     counts = words.counts(long)
     assert len(counts) == 512
     assert counts["three"] == 2
+
+
+def test_terms_are_found_by_their_first_letters_and_the_rest() -> None:
+    terms = ["a", "ab", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghij", "zebra", "图书"]
+    postings = postings_of([" ".join(terms), "abcdefghi zebra"], Analyzer(stem=False))
+    found = postings.places([*terms, "", "b", "abcdefghx", "abcdefghijk", "zz"])
+    held = [postings.passages[place].tolist() for place in found]
+    assert held == [[0], [0], [0], [0], [0, 1], [0], [0, 1], [0], [], [], [], [], []]

@@ -10,7 +10,6 @@ Lucene, which is never below 0.
 from __future__ import annotations
 
 import heapq
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -39,7 +38,7 @@ class BM25:
         b: how much longer passages are held to say less with each word; 0: not, 1: in proportion.
     """
 
-    def __init__(self, parts: Sequence[Postings], analyzer: Analyzer, *, k1: float = 0.9, b: float = 0.4) -> None:
+    def __init__(self, parts: Sequence[Postings], analyzer: Analyzer, *, k1: float = 1.2, b: float = 0.6) -> None:
         self.parts, self.analyzer = list(parts), analyzer
         self.k1, self.b = at_least("k1", k1, 0, of="bm25"), at_least("b", b, 0, of="bm25")
         self.passages = sum(map(len, self.parts))
@@ -47,7 +46,7 @@ class BM25:
         self._norms = [(k1 * (1 - b + b * part.lengths / max(mean, 1e-9))).astype(np.float32) for part in self.parts]
 
     @classmethod
-    def of(cls, texts: Sequence[str], analyzer: Analyzer | None = None, *, k1: float = 0.9, b: float = 0.4) -> BM25:
+    def of(cls, texts: Sequence[str], analyzer: Analyzer | None = None, *, k1: float = 1.2, b: float = 0.6) -> BM25:
         """Return the scores' source for texts in memory; without an analyzer, one that suits their language.
 
         Example:
@@ -71,22 +70,24 @@ class BM25:
             return dict(heapq.nlargest(_TERMS, counts.items(), key=lambda item: item[1]))
         return dict(counts)
 
-    def idf(self, term: str) -> float:
-        """Return how telling a term is: 0 for one that no passage holds."""
-        return self._idf([part.place(term) for part in self.parts])
+    def idf(self, terms: Sequence[str]) -> NDArray[np.float64]:
+        """Return how telling each term is: 0 for one that no passage holds."""
+        return self._idf([part.places(terms) for part in self.parts])
 
     def add_scores(self, weights: Mapping[str, float], scores: Scores) -> None:
         """Add to `scores` (n,) what terms with weights, such as those of `counts`, give each passage."""
-        for term, weight in weights.items():
-            places = [part.place(term) for part in self.parts]
-            weight = weight * self._idf(places) * (self.k1 + 1)
-            offset = 0
-            for part, place, norm in zip(self.parts, places, self._norms, strict=True):
-                passages = part.passages[place]
-                counts = part.counts[place].astype(np.float32)
-                scores[offset : offset + len(part)][passages] += weight * counts / (counts + norm[passages])
-                offset += len(part)
+        places = [part.places(list(weights)) for part in self.parts]
+        values = self._idf(places) * (self.k1 + 1) * np.fromiter(weights.values(), np.float64, len(weights))
+        offset = 0
+        for part, norms, own in zip(self.parts, self._norms, places, strict=True):
+            there = scores[offset : offset + len(part)]
+            for place, value in zip(own, values.astype(np.float32), strict=True):
+                passages, counts = part.passages[place], part.counts[place].astype(np.float32)
+                there[passages] += value * counts / (counts + norms[passages])
+            offset += len(part)
 
-    def _idf(self, places: Sequence[slice]) -> float:
-        holding = sum(place.stop - place.start for place in places)
-        return math.log(1 + (self.passages - holding + 0.5) / (holding + 0.5)) if holding else 0.0
+    def _idf(self, places: Sequence[Sequence[slice]]) -> NDArray[np.float64]:
+        """Return the idf of terms, given their places in each part."""
+        sizes = [[place.stop - place.start for place in own] for own in places]
+        holding = np.sum(sizes, axis=0, dtype=np.float64) if sizes else np.zeros(0)
+        return np.where(holding > 0, np.log1p((self.passages - holding + 0.5) / (holding + 0.5)), 0.0)

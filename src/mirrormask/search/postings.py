@@ -24,7 +24,7 @@ from mirrormask.search.analysis import Analyzer
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_FILES = ("letters", "edges", "starts", "passages", "counts", "lengths")
+_FILES = ("letters", "edges", "keys", "starts", "passages", "counts", "lengths")
 _MOST = np.iinfo(np.uint16).max
 _BLOCK = 4_000_000  # terms in memory before they are written, and postings merged at a time
 
@@ -36,6 +36,7 @@ class Postings:
     Args:
         letters: all terms in UTF-8, sorted, one after another.
         edges: where each term begins in `letters`, and the end of the last one (t + 1,).
+        keys: the first eight letters of each term as a number, by which terms are looked up (t,).
         starts: where the passages of each term begin, and the end of the last ones (t + 1,).
         passages: numbers of the passages that hold each term, ascending (p,).
         counts: how often they hold it, at most 65,535 (p,).
@@ -44,6 +45,7 @@ class Postings:
 
     letters: NDArray[np.uint8]
     edges: Numbers
+    keys: NDArray[np.uint64]
     starts: Numbers
     passages: NDArray[np.int32]
     counts: NDArray[np.uint16]
@@ -60,8 +62,14 @@ class Postings:
             found = cls(*(_mapped(folder / f"{name}.npy") for name in _FILES))
         except (OSError, ValueError) as error:
             raise DataError(f"The words in {folder} cannot be read: {error}. Build the index again.") from error
-        ends = (int(found.edges[-1]), int(found.starts[-1]), int(found.starts[-1]), len(found.edges))
-        if ends != (len(found.letters), len(found.passages), len(found.counts), len(found.starts)):
+        ends = (
+            int(found.edges[-1]),
+            int(found.starts[-1]),
+            int(found.starts[-1]),
+            len(found.edges),
+            len(found.keys) + 1,
+        )
+        if ends != (len(found.letters), len(found.passages), len(found.counts), len(found.starts), len(found.starts)):
             raise DataError(f"The words in {folder} belong to different indexes. Build the index again.")
         return found
 
@@ -77,13 +85,20 @@ class Postings:
         """Return a term by its place in the order."""
         return self.letters[self.edges[number] : self.edges[number + 1]].tobytes()
 
-    def place(self, term: str) -> slice:
-        """Return which postings are those of a term; none for one that no passage holds."""
-        wanted = term.encode("utf-8", "replace")
-        number = bisect_left(range(len(self.edges) - 1), wanted, key=self.term)
-        if number == len(self.edges) - 1 or self.term(number) != wanted:
+    def places(self, terms: Sequence[str]) -> list[slice]:
+        """Return for each term which postings are its own; none for one that no passage holds."""
+        coded = [term.encode("utf-8", "replace") for term in terms]
+        keys = np.array([int.from_bytes(term[:8].ljust(8, b"\0")) for term in coded], dtype=np.uint64)
+        bounds = zip(*(np.searchsorted(self.keys, keys, side).tolist() for side in ("left", "right")), strict=True)
+        return [self._place(term, first, last) for term, (first, last) in zip(coded, bounds, strict=True)]
+
+    def _place(self, term: bytes, first: int, last: int) -> slice:
+        """Return the postings of a term that is, if any, one of those from `first` to `last`."""
+        if len(term) > 7:
+            first = bisect_left(range(last), term, first, key=self.term)
+        if first == last or (len(term) > 7 and self.term(first) != term):
             return slice(0, 0)
-        return slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return slice(int(self.starts[first]), int(self.starts[first + 1]))
 
     def vocabulary(self) -> list[bytes]:
         """Return all terms in their order."""
@@ -209,10 +224,9 @@ def merge(parts: Sequence[Postings], folder: Path, kept: Sequence[Mask] | None =
     passages.finish().close()
     counts.finish().close()
     used = [term for term, size in zip(order, stay.tolist(), strict=True) if size]
-    letters, edges = _spelled(used)
     lengths = [part.lengths[mask] for part, mask in zip(parts, masks, strict=True)]
-    np.save(folder / "letters.npy", letters)
-    np.save(folder / "edges.npy", edges)
+    for name, array_ in zip(("letters", "edges", "keys"), _spelled(used), strict=True):
+        np.save(folder / f"{name}.npy", array_)
     np.save(folder / "starts.npy", np.append(0, np.cumsum(stay[stay > 0])))
     np.save(folder / "lengths.npy", np.concatenate(lengths))
 
@@ -225,9 +239,11 @@ def _block(part: Postings, place: Numbers, start: int, end: int, moved: Numbers)
     return np.repeat(place[start:end], np.diff(edges))[stay], numbers[stay], part.counts[edges[0] : edges[-1]][stay]
 
 
-def _spelled(terms: list[bytes]) -> tuple[NDArray[np.uint8], Numbers]:
-    """Return the letters of terms one after another, and where each begins."""
-    return np.frombuffer(b"".join(terms), dtype=np.uint8), np.cumsum([0, *map(len, terms)], dtype=np.int64)
+def _spelled(terms: list[bytes]) -> tuple[NDArray[np.uint8], Numbers, NDArray[np.uint64]]:
+    """Return the letters of terms one after another, where each begins, and their keys."""
+    letters = np.frombuffer(b"".join(terms), dtype=np.uint8)
+    keys = np.frombuffer(b"".join(term[:8].ljust(8, b"\0") for term in terms), dtype=">u8").astype(np.uint64)
+    return letters, np.cumsum([0, *map(len, terms)], dtype=np.int64), keys
 
 
 def _mapped(path: Path) -> NDArray[Any]:
