@@ -5,6 +5,7 @@ Example:
     >>> encoder = mirrormask.load("mini")  # doctest: +SKIP
     >>> run = mirrormask.train("my.txt", out="my-encoder")  # doctest: +SKIP
     >>> report = mirrormask.evaluate(["mini", "my-encoder"], data="my-pairs.csv")  # doctest: +SKIP
+    >>> index = mirrormask.Index.build("my.txt", "my-index", model="my-encoder")  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -18,12 +19,24 @@ if TYPE_CHECKING:
     from mirrormask.models.encoder import build_encoder, load, save_encoder
     from mirrormask.models.masked_lm import MaskedLM
     from mirrormask.runs.train import train
+    from mirrormask.search.index import Index
 
 __version__ = "0.1.0"
 
-__all__ = ["MaskedLM", "MirrormaskError", "__version__", "build_encoder", "evaluate", "load", "save_encoder", "train"]
+__all__ = [
+    "Index",
+    "MaskedLM",
+    "MirrormaskError",
+    "__version__",
+    "build_encoder",
+    "evaluate",
+    "load",
+    "save_encoder",
+    "train",
+]
 
 _WHERE = {
+    "Index": "mirrormask.search.index",
     "MaskedLM": "mirrormask.models.masked_lm",
     "MirrormaskError": "mirrormask.core.errors",
     "build_encoder": "mirrormask.models.encoder",

@@ -29,7 +29,7 @@ LAYERS = (
 )
 VERBS = {
     *("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "probe", "pretrain"),
-    *("info", "parts"),
+    *("info", "parts", "index", "search"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -21,6 +21,8 @@ VERBS = [
     "study",
     "evaluate",
     "encode",
+    "index",
+    "search",
     "similarity",
     "probe",
     "info",
@@ -55,7 +57,7 @@ def imported(*commands: list[str], cwd: Path) -> tuple[list[int], list[str], str
 
 def test_help_of_every_verb_is_quick(tmp_path: Path) -> None:
     codes, slow, text = imported(["--help"], *([verb, "--help"] for verb in VERBS), cwd=tmp_path)
-    assert codes == [0] * 13 and slow == []
+    assert codes == [0] * 15 and slow == []
     assert all(f"mirrormask {verb} " in text for verb in VERBS)
 
 
@@ -90,6 +92,7 @@ def test_similarity_by_a_model_of_our_own_is_quick(tmp_path: Path) -> None:
         ["train", "reviews.txt", "revews.txt", "--out", "encoder"],
         ["pretrain", "revews.txt", "--out", "lm"],
         ["encode", "revews.txt", "--out", "vectors.npy"],
+        ["index", "revews.txt", "--out", "my-index"],
         ["evaluate", "mini", "--data", "revews.txt"],
     ],
 )

@@ -13,12 +13,14 @@ from mirrormask.cli import (
     compare,
     encode,
     evaluate,
+    index,
     info,
     parts,
     pretrain,
     probe,
     quickstart,
     run,
+    search,
     similarity,
     study,
     train,
@@ -31,7 +33,9 @@ app = typer.Typer(
     help="Turn a masked language model into a sentence encoder without labels, and measure it.\n\n"
     "First time? [bold]mirrormask quickstart[/bold] trains and measures an encoder in about three minutes, offline.\n\n"
     "Your own text: [bold]mirrormask train my.txt --out my-encoder[/bold], then "
-    "[bold]mirrormask evaluate mini-sentence my-encoder --data my-pairs.csv[/bold] for the proof.",
+    "[bold]mirrormask evaluate mini-sentence my-encoder --data my-pairs.csv[/bold] for the proof.\n\n"
+    "Find things in it: [bold]mirrormask index my.txt --model my-encoder --out my-index[/bold], then "
+    '[bold]mirrormask search my-index "what you look for"[/bold].',
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -61,6 +65,8 @@ app.command("compare")(compare.compare)
 app.command("study")(study.study)
 app.command("evaluate")(evaluate.evaluate)
 app.command("encode")(encode.encode)
+app.command("index")(index.index)
+app.command("search")(search.search)
 app.command("similarity")(similarity.similarity)
 app.command("probe")(probe.probe)
 app.command("info")(info.info)

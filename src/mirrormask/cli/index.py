@@ -1,0 +1,152 @@
+"""`mirrormask index`: make texts searchable, add to them, take some out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from mirrormask.cli.output import Json, Output, Quiet
+
+
+def index(
+    texts: list[str] = typer.Argument(
+        None,
+        help="Files and folders: .txt .md .html .csv .tsv .jsonl .parquet .pdf .docx, also compressed; - for stdin.",
+        show_default=False,
+    ),
+    out: Path = typer.Option(..., "--out", "-o", help="The folder of the index; one that is there is added to."),
+    model: str = typer.Option("mini-sentence", "--model", "-m", help="Encoder by name or folder, of a new index."),
+    column: str = typer.Option("", "--column", help="The column that holds the text, where a file has several."),
+    id_column: str = typer.Option("", "--id-column", help="The column that holds the id.", show_default="id, else row"),
+    each: str = typer.Option(
+        "auto",
+        "--each",
+        help="What a document is in a .txt file: line, file, or auto: a line where the file is named here, "
+        "the file where it lies in a folder.",
+    ),
+    delete: list[str] = typer.Option([], "--delete", help="Take out the document with this id; may be repeated."),
+    anew: bool = typer.Option(False, "--anew", help="Leave nothing of an index that is there."),
+    vectors: str = typer.Option("fp16", "--vectors", help="How vectors are kept: fp16, fp32, int8 or binary."),
+    dimensions: int = typer.Option(
+        None, "--dimensions", help="Numbers kept of each vector, the most telling ones.", show_default="all"
+    ),
+    passage_words: int = typer.Option(
+        None, "--passage-words", help="Words of a passage at most.", show_default="what the encoder reads"
+    ),
+    query_prompt: str = typer.Option(
+        None, "--query-prompt", help="Put before every query.", show_default="what the encoder wants"
+    ),
+    document_prompt: str = typer.Option(
+        None, "--document-prompt", help="Put before every passage.", show_default="what the encoder wants"
+    ),
+    as_json: bool = Json,
+    quiet: bool = Quiet,
+) -> None:
+    """Make an index of texts that [bold]mirrormask search[/bold] finds passages in, by words and by meaning.
+
+    [bold]mirrormask index my-notes --out my-index[/bold]
+
+    The same command again adds what is new, replaces what has changed (by id) and passes over the rest. A kill or a
+    full disk leaves the index as it was. Take documents out with --delete ID.
+
+    Other columns of a table stay as metadata: [bold]mirrormask search my-index "refund" --where 'year >= 2020'[/bold]
+    """
+    from mirrormask.core.errors import MirrormaskError, at_least
+
+    if not texts and not delete:
+        raise MirrormaskError("Name files or folders to index, or give --delete with an id.")
+    if texts and delete:
+        raise MirrormaskError("Add texts and --delete documents with two commands, one after the other.")
+    if dimensions is not None:
+        at_least("dimensions", dimensions, 1, of="an index")
+    from mirrormask.search.documents import Reading, check_sources
+
+    check_sources(texts or [])  # before anything slow is imported
+    reading = Reading(column or None, id_column or None, each)
+    from mirrormask.search.indexing import build_index, delete_documents
+    from mirrormask.search.passages import Cutting
+    from mirrormask.search.storing import Storing
+
+    storing = Storing(vectors, dimensions)
+    if passage_words is not None:
+        Cutting(passage_words)
+    output = Output(as_json=as_json, quiet=quiet)
+    with _Stages(output) as stages:
+        if delete:
+            done = delete_documents(out, delete, stages.progress)
+        else:
+            done = build_index(
+                [Path(each) for each in texts],
+                out,
+                reading,
+                model=model,
+                storing=storing,
+                passage_words=passage_words,
+                query_prompt=query_prompt,
+                document_prompt=document_prompt,
+                anew=anew,
+                progress=stages.progress,
+            )
+    for note in done.pop("notes", []):
+        output.say(f"{note}.")
+    done.pop("files", None)
+    output.result({**done, "index": str(out)}, lambda: _show(output, done, out))
+
+
+def _show(output: Output, done: dict[str, Any], out: Path) -> None:
+    import shlex
+
+    from mirrormask.core.wording import counted
+
+    counts = done["counts"]
+    told = [f"{done[what]:,} {what}" for what in ("added", "replaced", "unchanged", "deleted") if done.get(what)]
+    output.line(
+        f"{counted(counts['documents'], 'document')} in {counted(counts['passages'], 'passage')} in {out}"
+        + (f" ({', '.join(told)})." if told else ".")
+    )
+    kept = done["vectors"]
+    if kept["loss"] >= 0.0005:
+        output.line(
+            f"Vectors kept as {kept['kind']}, {kept['width']} numbers each: of the ten nearest passages "
+            f"{kept['loss']:.1%} are other ones than by whole vectors."
+        )
+    where = f" --where '{done['columns'][0]} = …'" if done["columns"] else ""
+    output.line(f'Next: mirrormask search {shlex.quote(str(out))} "what you look for"{where}')
+
+
+class _Stages:
+    """Bars of the stages of indexing, with time left where the end is known."""
+
+    def __init__(self, output: Output) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+        from rich.progress import TimeRemainingColumn as Left
+
+        self.output = output
+        self.bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            Left(),
+            console=output.err,
+            disable=output.quiet or not output.err.is_terminal,
+            transient=True,
+        )
+        self.tasks: dict[str, Any] = {}
+
+    def __enter__(self) -> _Stages:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        """Show that something of a stage was done; where no bar is shown, say that a long one begins."""
+        if stage not in self.tasks:
+            self.tasks[stage] = self.bar.add_task(stage, total=total)
+            if total is not None and stage == "encoding" and not self.output.err.is_terminal:
+                self.output.say(f"Encoding {total:,} passages.")
+        self.bar.update(self.tasks[stage], advance=done, total=total)

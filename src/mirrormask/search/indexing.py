@@ -1,0 +1,329 @@
+"""Making and changing an index: documents are read and cut, passages encoded, words counted, then all of it counts."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mirrormask.core.errors import DataError, MirrormaskError
+from mirrormask.core.overwriting import spare_inputs
+from mirrormask.data.text.sentences import count_words
+from mirrormask.search.analysis import Analyzer
+from mirrormask.search.bm25 import BM25
+from mirrormask.search.dense import Dense, DenseWriter, linked
+from mirrormask.search.documents import Document, Reading, Source, read_documents
+from mirrormask.search.generations import is_index, next_generation, read_manifest, writing
+from mirrormask.search.library import Library, LibraryWriter, content_of, digest
+from mirrormask.search.passages import Cutting, cut
+from mirrormask.search.postings import Postings, PostingsWriter, merge
+from mirrormask.search.storing import Storing
+from mirrormask.search.text_encoder import TextEncoder
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with a stage, how much of it was just done, and how much it is, where that is known."""
+
+LIBRARY, DENSE, WORDS, DEAD = "library", "dense", "words", "dead.npy"
+
+_GONE = 0.2  # share of passages that may be marked as deleted before everything is written anew
+_TOKENS = 256  # of a passage at most, however much an encoder reads: longer ones say too much at once
+_JUDGED = 200  # documents by which tokens of a word are counted
+_BLOCK = 4096  # passages encoded between two reports
+_PARTS = 8  # of the words at most, each from one addition
+
+
+def build_index(
+    source: Source,
+    out: Path,
+    reading: Reading,
+    *,
+    model: str,
+    storing: Storing,
+    passage_words: int | None = None,
+    query_prompt: str | None = None,
+    document_prompt: str | None = None,
+    anew: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Make an index of a source at `out`, or add to the one that is there, and return its record.
+
+    Args:
+        source: as for `read_documents`; a document whose id is there replaces it, an unchanged one is passed over.
+        out: the folder of the index.
+        reading: how the source is read.
+        model, storing, passage_words, query_prompt, document_prompt: of a new index; one that is there keeps its own.
+        anew: leave nothing of an index that is there.
+        progress: told of every stage.
+    """
+    spare_inputs([source] if isinstance(source, (str, Path)) else [], into=out, replaced=[out])
+    with writing(out):
+        if is_index(out) and not anew:
+            old = Opened(out)
+            writer = _Writing(out, TextEncoder.known(old.manifest["encoder"]), Cutting(**old.manifest["passages"]), old)
+            return writer.write(_changed(source, reading, old, writer), reading, progress)
+        documents = read_documents(source, reading)
+        first = list(itertools.islice(documents, _JUDGED))
+        if not first:
+            raise _nothing(source, reading)
+        encoder = TextEncoder.load(model, query_prompt=query_prompt, document_prompt=document_prompt)
+        cutting = Cutting(passage_words or _words_for(encoder, first))
+        stem = Analyzer.for_texts(document.text for document in first).stem
+        writer = _Writing(out, encoder, cutting, storing=storing, stem=stem)
+        return writer.write(itertools.chain(first, documents), reading, progress)
+
+
+def delete_documents(out: Path, ids: Sequence[str], progress: Progress | None = None) -> dict[str, Any]:
+    """Take documents out of an index by their ids and return its record.
+
+    They are marked, and once a fifth of the passages is, everything left is written anew.
+
+    Raises:
+        DataError: there is no such id; nothing is deleted then.
+    """
+    with writing(out):
+        old = Opened(out)
+        dead = np.array(old.dead)
+        for identity in dict.fromkeys(ids):
+            number = old.library.find(identity, ~dead)
+            if number is None:
+                raise DataError(f"The index {out} has no document {identity!r}, so nothing was deleted. Check the id.")
+            dead[number] = True
+        if dead.all():
+            raise MirrormaskError(f"These are all documents of {out}. Remove the folder, or keep one.")
+        return _mark(out, old, dead, progress)
+
+
+class Opened:
+    """The files of an index, opened for reading.
+
+    Args:
+        folder: of the index.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.manifest = read_manifest(folder)
+        self.generation = folder / self.manifest["generation"]
+        self.library = Library(self.generation / LIBRARY)
+        self.dense = Dense(self.generation / DENSE, Storing.read(self.manifest["vectors"], self.generation / DENSE))
+        self.dead: NDArray[np.bool_] = np.load(self.generation / DEAD)
+        self.analyzer = Analyzer(stem=self.manifest["words"]["stem"])
+        self.postings = [Postings.open(path) for path in sorted((self.generation / WORDS).iterdir())]
+
+    @property
+    def words(self) -> BM25:
+        """Return the scores of passages by their words."""
+        return BM25(self.postings, self.analyzer)
+
+    def kept(self, dead: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+        """Return for each part of the words which of its passages stay where some documents are taken out."""
+        stay = ~dead[self.library.owners]
+        ends = np.cumsum([0, *map(len, self.postings)]).tolist()
+        return [stay[a:b] for a, b in itertools.pairwise(ends)]
+
+
+class _Writing:
+    """One new generation: what it is made with, and how much was added, replaced or left as it was."""
+
+    def __init__(
+        self,
+        out: Path,
+        encoder: TextEncoder,
+        cutting: Cutting,
+        old: Opened | None = None,
+        *,
+        storing: Storing | None = None,
+        stem: bool = True,
+    ) -> None:
+        self.out, self.encoder, self.cutting, self.old = out, encoder, cutting, old
+        self.storing = storing if old is None else old.dense.storing
+        self.dead: list[int] = [] if old is None else np.flatnonzero(old.dead).tolist()
+        self.stem = stem if old is None else old.analyzer.stem
+        self.added = self.replaced = self.unchanged = 0
+
+    def write(self, documents: Iterable[Document], reading: Reading, progress: Progress | None) -> dict[str, Any]:
+        report = progress or (lambda stage, done, total: None)
+        record: dict[str, Any] = {}
+        with next_generation(self.out, record) as folder:
+            library = self._library(folder / LIBRARY, documents, report)
+            if self.old is None and not len(library):
+                raise _nothing("the source", reading)
+            dense, loss = self._vectors(folder / DENSE, library, report)
+            dead = np.zeros(len(library), dtype=bool)
+            dead[self.dead] = True
+            self._words(folder / WORDS, library, report)
+            np.save(folder / DEAD, dead)
+            record |= _record(self.encoder.to_dict(), self.cutting, self.stem, dense, library, dead)
+            record["vectors"] |= {"loss": loss if self.old is None else self.old.manifest["vectors"]["loss"]}
+        told = {"added": self.added, "replaced": self.replaced, "unchanged": self.unchanged}
+        if _share(dead, library) > _GONE:
+            record = _mark(self.out, Opened(self.out), dead, progress)
+        return {**record, **told, "notes": reading.sentences(), "skipped": sum(reading.skipped.values())}
+
+    def _library(self, folder: Path, documents: Iterable[Document], report: Progress) -> Library:
+        folder.mkdir()
+        writer = LibraryWriter(folder)
+        try:
+            if self.old is not None:
+                for document, places, _ in self.old.library.each(lambda number: True):
+                    writer.add(document, places)
+            for document in documents:
+                writer.add(document, cut(document.text, self.cutting))
+                self.added += 1
+                report("reading", 1, None)
+        except BaseException:
+            writer.abandon()
+            raise
+        self.added -= self.replaced
+        return writer.finish()
+
+    def _vectors(self, folder: Path, library: Library, report: Progress) -> tuple[Dense, float]:
+        """Encode the passages that are new, block by block; return all vectors, and what keeping them so loses."""
+        first = len(self.old.dense) if self.old is not None else 0
+        total = len(library.owners)
+        writer = DenseWriter(folder, self.storing, self.old.dense) if self.old is not None else None  # type: ignore[arg-type]
+        loss = 0.0
+        for start in range(first, total, _BLOCK):
+            texts = [library.passage(row) for row in range(start, min(start + _BLOCK, total))]
+            vectors = self.encoder.documents(texts, lambda done: report("encoding", done, total - first))
+            if writer is None:
+                fitted = self.storing.fit(vectors)  # type: ignore[union-attr]
+                loss = fitted.loss(vectors)
+                writer = DenseWriter(folder, fitted)
+            writer.add(vectors)
+        assert writer is not None
+        return writer.finish(), loss
+
+    def _words(self, folder: Path, library: Library, report: Progress) -> None:
+        """Count the words of passages that are new; what was counted before is linked."""
+        old = [] if self.old is None else self.old.postings
+        if len(old) < _PARTS and self.old is not None:
+            _link(self.old.generation / WORDS, folder)
+        folder.mkdir(exist_ok=True)
+        _count_words(folder, Analyzer(stem=self.stem), library, old, report)
+
+
+def _mark(out: Path, old: Opened, dead: NDArray[np.bool_], progress: Progress | None) -> dict[str, Any]:
+    """Write a generation in which some documents are marked, or gone where they are many."""
+    cutting = Cutting(**old.manifest["passages"])
+    record: dict[str, Any] = {}
+    deleted = int(dead.sum() - old.dead.sum())
+    with next_generation(out, record) as folder:
+        if _share(dead, old.library) > _GONE:
+            library, dense = _compacted(folder, old, dead)
+            (folder / WORDS / "0000").mkdir(parents=True)
+            merge(old.postings, folder / WORDS / "0000", old.kept(dead))
+            dead = np.zeros(len(library), dtype=bool)
+        else:
+            library, dense = old.library, old.dense
+            for part in (LIBRARY, DENSE, WORDS):
+                _link(old.generation / part, folder / part)
+        np.save(folder / DEAD, dead)
+        record |= _record(old.manifest["encoder"], cutting, old.analyzer.stem, dense, library, dead)
+        record["vectors"] |= {"loss": old.manifest["vectors"]["loss"]}
+    return {**record, "deleted": deleted}
+
+
+def _compacted(folder: Path, old: Opened, dead: NDArray[np.bool_]) -> tuple[Library, Dense]:
+    (folder / LIBRARY).mkdir()
+    writer = LibraryWriter(folder / LIBRARY)
+    vectors = DenseWriter(folder / DENSE, old.dense.storing)
+    held: list[NDArray[np.int64]] = []
+    for document, places, rows in old.library.each(lambda number: not dead[number]):
+        writer.add(document, places)
+        held.append(rows)
+        if len(held) == _BLOCK:
+            vectors.add(old.dense.vectors(np.concatenate(held)))
+            held.clear()
+    if held:
+        vectors.add(old.dense.vectors(np.concatenate(held)))
+    return writer.finish(), vectors.finish()
+
+
+def _link(source: Path, target: Path) -> None:
+    """Let every file below one folder appear below another too; on a file system without links it is copied."""
+    for path in source.rglob("*"):
+        if path.is_file():
+            place = target / path.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            linked(path, place)
+
+
+def _count_words(folder: Path, analyzer: Analyzer, library: Library, old: list[Postings], report: Progress) -> None:
+    """Write the postings of passages that `old` ones do not hold; of many parts one is made."""
+    first, total = sum(map(len, old)), len(library.owners)
+    writer = PostingsWriter(folder / f"{len(old):04d}", analyzer)
+    for row in range(first, total):
+        writer.add(library.passage(row))
+        if (row - first) % _BLOCK == _BLOCK - 1 or row == total - 1:
+            report("counting words", (row - first) % _BLOCK + 1, total - first)
+    new = writer.finish()
+    if len(old) + 1 > _PARTS:
+        shutil.rmtree(folder / f"{len(old):04d}")
+        (folder / "0000").mkdir()
+        merge([*old, new], folder / "0000")
+
+
+def _changed(source: Source, reading: Reading, old: Opened, writer: _Writing) -> Iterator[Document]:
+    """Yield the documents that are new or say something else than before; mark those that they replace."""
+    alive = np.flatnonzero(~old.dead)
+    order = alive[np.argsort(old.library.keys[alive], kind="stable")]
+    keys = old.library.keys[order]
+    for document in read_documents(source, reading):
+        key = np.uint64(digest(document.id))
+        same = order[np.searchsorted(keys, key) : np.searchsorted(keys, key, side="right")]
+        number = next((each for each in same.tolist() if old.library.id(each) == document.id), None)
+        if number is None:
+            yield document
+        elif int(old.library.contents[number]) == content_of(document):
+            writer.unchanged += 1
+        else:
+            writer.replaced += 1
+            writer.dead.append(number)
+            yield document
+
+
+def _record(
+    encoder: dict[str, Any],
+    cutting: Cutting,
+    stem: bool,
+    dense: Dense,
+    library: Library,
+    dead: NDArray[np.bool_],
+) -> dict[str, Any]:
+    alive = int((~dead).sum())
+    return {
+        "encoder": encoder,
+        "vectors": dense.storing.to_dict(),
+        "passages": {"words": cutting.words, "overlap": cutting.overlap},
+        "words": {"stem": stem},
+        "counts": {
+            "documents": alive,
+            "passages": int((~dead)[library.owners].sum()),
+            "deleted": len(dead) - alive,
+        },
+        "columns": library.columns,
+    }
+
+
+def _share(dead: NDArray[np.bool_], library: Library) -> float:
+    return float(dead[library.owners].mean()) if len(library.owners) else 0.0
+
+
+def _words_for(encoder: TextEncoder, documents: Sequence[Document]) -> int:
+    """Return how many words of such documents fill what the encoder reads, its prompt left out."""
+    texts = [document.text[:2000] for document in documents]
+    tokens = sum(len(row) for row in encoder.model.tokenizer(texts, add_special_tokens=False)["input_ids"])
+    each = max(1.0, tokens / max(1, sum(map(count_words, texts))))
+    prompt = len(encoder.model.tokenizer(encoder.facts.document_prompt or "", add_special_tokens=False)["input_ids"])
+    room = min(_TOKENS, encoder.facts.length) - 2 - prompt
+    return max(8, int(0.95 * room / each))
+
+
+def _nothing(source: Any, reading: Reading) -> DataError:
+    left = f" ({'; '.join(reading.sentences())})" if reading.sentences() else ""
+    return DataError(f"{source if isinstance(source, (str, Path)) else 'The source'} holds no text to index{left}.")

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mirrormask.core.errors import ModelError
+from mirrormask.models.fingerprint import fingerprint, model_folder
+from mirrormask.models.names import SHIPPED
+
+
+def test_a_copy_has_the_same_and_a_change_another(tiny_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(tiny_folder, tmp_path / "copy")
+    (copy / "README.md").write_text("a card")
+    assert fingerprint(copy) == fingerprint(tiny_folder)
+    weights = copy / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+    assert fingerprint(copy) != fingerprint(tiny_folder)
+
+
+def test_weights_that_two_models_share_count(tmp_path: Path) -> None:
+    for name in ("mini", "mini-sentence"):
+        shutil.copytree(SHIPPED / name, tmp_path / name)
+    before = fingerprint(tmp_path / "mini-sentence")
+    assert before == fingerprint(SHIPPED / "mini-sentence")
+    shared = tmp_path / "mini" / "common.safetensors"
+    shared.write_bytes(shared.read_bytes()[:-1] + b"\x7f")
+    assert fingerprint(tmp_path / "mini-sentence") != before
+
+
+def test_names_lead_to_folders(tiny_folder: Path) -> None:
+    assert model_folder("mini") == SHIPPED / "mini"
+    assert model_folder(str(tiny_folder)) == tiny_folder
+    with pytest.raises(ModelError, match="is no local folder and could not be fetched"):
+        model_folder("nobody/nothing")
