@@ -7,6 +7,7 @@ import hashlib
 import io
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,9 @@ READERS = {
     "pretrain": ("pretrain", "FILE", *OUT, "--steps", "2", "--layers", "1", "--width", "32", "--heads", "2"),
     "center": ("pretrain", "good.txt", "--init", "tiny", "--center", "FILE", *OUT, "--steps", "2", "--length", "16"),
     "encode": ("encode", "FILE", "--model", "tiny", "--out", "out/v.npy"),
+    "index": ("index", "FILE", "--model", "tiny", *OUT),
+    "queries": ("search", "index", "--queries", "FILE", "--mode", "words", "--out", "out/run.trec"),
+    "dev search": ("search", "index", "boat", "--dev", "FILE"),
     "evaluate": ("evaluate", "tiny", "--data", "FILE"),
     "dependency": ("probe", "dependency", "FILE", "--model", "tiny"),
     "constituency": ("probe", "constituency", "FILE", "--model", "tiny"),
@@ -38,6 +42,9 @@ LOADERS = {
     "tokenizer": ("pretrain", "good.txt", "--tokenizer", "MODEL", *OUT, "--steps", "2"),
     "run": ("run", "recipe.toml", "model.name=MODEL", *OUT),
     "encode": ("encode", "good.txt", "--model", "MODEL", "--out", "out/v.npy"),
+    "index": ("index", "good.txt", "--model", "MODEL", *OUT),
+    "search": ("search", "index", "boat", "--model", "MODEL"),
+    "rerank": ("search", "index", "boat", "--rerank", "MODEL"),
     "evaluate": ("evaluate", "MODEL", "--data", "pairs.csv"),
     "similarity": ("similarity", "a boat", "a river", "--model", "MODEL"),
     "probe": ("probe", "a boat crosses", "--model", "MODEL"),
@@ -50,6 +57,7 @@ FINE = {  # what one command refuses another can do with
     *(("segment", name) for name in FILES if "json" in name or name == "noise.parquet"),
     ("gold", "noise.parquet"),
     ("encode", "blank.txt"),
+    ("index", "columns.tsv"),
     *(("dev", name) for name in PATHS if "." not in name),
     *(("tokenizer", name) for name in ("no-weights", "cut-weights", "pickled")),
     ("info", "pickled"),
@@ -78,6 +86,8 @@ OPTIONS = {
         | {"learning-rate", "warmup", "accumulation", "average", "evaluate-every"},
     ),
     "quickstart": (("quickstart", "--model", "tiny", *OUT), {"steps", "functions"}),
+    "index": (("index", "latin.txt", "--model", "tiny", *OUT), {"dimensions", "passage-words"}),
+    "search": (("search", "index", "boat", "--mode", "words"), {"top", "weight"}),
     "evaluate": (("evaluate", "tiny", "--data", "latin.txt"), {"resamples"}),
     "compare": (("compare", "folder"), {"resamples"}),
     "study": (("study", "study.toml", "folder", *OUT), {"resamples"}),
@@ -93,6 +103,8 @@ WRITERS = {
     "seeds": ("run", "recipe.toml", "--seeds", "1,2", "--out", "OUT"),
     "quickstart": ("quickstart", "--model", "tiny", "--out", "OUT"),
     "encode": ("encode", "good.txt", "--model", "tiny", "--out", "OUT/v.npy"),
+    "index": ("index", "good.txt", "--model", "tiny", "--out", "OUT"),
+    "queries": ("search", "index", "--queries", "good.txt", "--mode", "words", "--out", "OUT/run"),
     "evaluate": ("evaluate", "tiny", "--data", "pairs.csv", "--report", "OUT/report.html"),
     "compare": ("compare", "folder", "--figures", "OUT"),
     "study": ("study", "study.toml", "folder", "--out", "OUT"),
@@ -139,6 +151,26 @@ OTHERS: list[tuple[tuple[str, ...], int]] = [
     (("train", "good.txt", *TRAIN, "--precision", "fp17"), USAGE),
     (("train", "nobody/nothing", *TRAIN), DATA),
     (("info", "tiny", "--nonsense"), USAGE),
+    (("index",), USAGE),
+    (("index", "good.txt", *OUT, "--vectors", "fp8"), USAGE),
+    (("index", "good.txt", *OUT, "--each", "word"), USAGE),
+    (("index", "pairs.csv", *OUT, "--column", "\x1b[31m"), DATA),
+    (("index", "pairs.csv", *OUT, "--id-column", "nr"), DATA),
+    (("index", "--out", "index", "--delete", "nobody"), DATA),
+    (("index", "--out", "nowhere", "--delete", "nobody"), DATA),
+    (("index", "good.txt", "--out", "folder/../index", "--delete", "x"), USAGE),
+    (("search", "index"), USAGE),
+    (("search", "index", ""), USAGE),
+    (("search", "index", "boat", "--mode", "bm25"), USAGE),
+    (("search", "index", "boat", "--where", "year > 2000"), USAGE),
+    (("search", "index", "boat", "--where", "\x1b[31m"), USAGE),
+    (("search", "index", "boat", "--where", "(" * 9_000), USAGE),
+    (("search", "index", "--like", "caf\udce9"), DATA),
+    (("search", "tiny", "boat"), DATA),
+    (("search", "nowhere", "boat"), DATA),
+    (("search", "good.txt", "boat"), DATA),
+    (("search", "half", "boat"), DATA),
+    (("search", "newer", "boat"), DATA),
 ]
 
 
@@ -167,8 +199,16 @@ CASES = list(wanted())
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> Path:
+    from mirrormask.search.index import Index
+
     folder = tmp_path_factory.mktemp("campaign")
     lay_out(folder, tiny_folder)
+    texts = (folder / "good.txt").read_text().splitlines()
+    Index.build(texts, folder / "index", model=str(folder / "tiny"))
+    for name in ("half", "newer"):
+        shutil.copytree(folder / "index", folder / name)
+    next((folder / "half").rglob("*.faiss")).unlink()
+    (folder / "newer" / "index.json").write_text('{"format": 9, "generation": "g000001", "files": {}}')
     return folder
 
 

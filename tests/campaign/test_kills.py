@@ -64,6 +64,13 @@ COMMANDS = {
         ("run/model/model.safetensors",),
     ),
     "encode": Command(("encode", "good.txt", "--model", "TINY", "--out", "OUT/v.npy"), ("--resume",), ("v.npy",)),
+    "index": Command(
+        ("index", "good.txt", "--model", "TINY", "--out", "OUT/index"),
+        (),
+        tuple(
+            f"index/{name}" for name in ("index.json", "g000001/dense/0000.faiss", "g000001/words/0000/passages.npy")
+        ),
+    ),
     "seeds": Command(
         ("run", "recipe.toml", "--seeds", "1,2", "--out", "OUT/runs"),
         (),

@@ -28,7 +28,7 @@ PIECE = 131_072
 EXACT = 20_000
 """Rows up to which a piece, or what a condition allows, is searched exactly."""
 
-_NEIGHBORS = 32
+NEIGHBORS = 32
 _BREADTHS = (128, 256, 512)  # of a search, from quick to thorough
 _ENOUGH, _TRIALS = 0.99, 48
 _MOMENTS = "moments.npy"
@@ -77,15 +77,14 @@ class DenseWriter:
         if self._piece is not None:
             self._close()
         np.save(self.folder / "breadth.npy", np.array(self._breadth or _BREADTHS[0]))
-        found = Dense(self.folder, self.storing)
-        np.save(self.folder / _MOMENTS, found.measured_moments())
-        return found
+        np.save(self.folder / _MOMENTS, Dense(self.folder, self.storing).measured_moments())
+        return Dense(self.folder, self.storing)
 
     def _grow(self, vectors: Floats) -> None:
         piece: Any = self._piece
         if not hasattr(piece, "hnsw") and self.storing.graph and piece.ntotal + len(vectors) > EXACT:
             few = piece.reconstruct_n(0, piece.ntotal) if piece.ntotal else vectors[:0]
-            piece = self.storing.piece(neighbors=_NEIGHBORS)
+            piece = self.storing.piece(neighbors=NEIGHBORS)
             if len(few):
                 piece.add(few)
             self._piece = piece
@@ -164,7 +163,7 @@ class Dense:
         assert self._moments is not None
         ready = self.storing.shortened(queries)
         mean, spread = self._moments[0], self._moments[1:]
-        return ready @ mean, np.sqrt(np.maximum(np.einsum("qd,de,qe->q", ready, spread, ready), 1e-12))
+        return ready @ mean, np.sqrt(np.maximum(((ready @ spread) * ready).sum(1), 1e-12))
 
     def measured_moments(self) -> Floats:
         """Return the mean of evenly spaced rows and, below it, their covariance (1 + d, d)."""

@@ -109,7 +109,7 @@ def read_documents(source: Source, reading: Reading) -> Iterator[Document]:
 def check_sources(paths: Sequence[str | Path]) -> None:
     """Raise a DataError where what a user typed leads to no text: at once, before anything slow is begun."""
     for path in paths:
-        if str(path) != STDIN and Path(path).is_dir():
+        if _is_folder(Path(path)):
             if not any(_is_text_name(file) for file in _files(Path(path))):
                 raise DataError(
                     f"The folder {path} holds no text: no file ending in {', '.join((*PAGES, *_TABLES))}. "
@@ -131,7 +131,7 @@ def _all(source: Source, reading: Reading) -> Iterator[Document]:
 
 def _path(path: Path, reading: Reading) -> Iterator[Document]:
     check_sources([path])
-    if str(path) != STDIN and path.is_dir():
+    if _is_folder(path):
         for file in _files(path):
             name = str(file.relative_to(path))
             why = _unfit(file)
@@ -214,6 +214,13 @@ def _files(folder: Path) -> Iterator[Path]:
         for name in sorted(names):
             if not name.startswith("."):
                 yield Path(place) / name
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return str(path) != STDIN and path.is_dir()
+    except (OSError, ValueError):  # no path: whoever opens it says so
+        return False
 
 
 def _is_text_name(path: Path) -> bool:

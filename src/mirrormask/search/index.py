@@ -18,7 +18,7 @@ from mirrormask.search.hits import Hit, Reranker
 from mirrormask.search.indexing import Opened, Progress, build_index, delete_documents
 from mirrormask.search.library import digest
 from mirrormask.search.metadata import Column
-from mirrormask.search.querying import MODES, WEIGHT, Found, Question, best_documents
+from mirrormask.search.querying import MODES, Found, Question, best_documents
 from mirrormask.search.storing import Storing
 from mirrormask.search.text_encoder import TextEncoder
 
@@ -194,7 +194,7 @@ class Index:
         text = self._library.passage(int(rows[0]))[:LONGEST]
         vector = self._dense.vectors(rows).mean(0)
         one_of("mode", mode, MODES, of="a search")
-        question = Question(text, vector, mode, WEIGHT if weight is None else weight, allowed)
+        question = Question(text, vector, mode, weight, allowed)
         return self._hits(self._best(question, at_least("top", top, 1, of="a search")), text)
 
     def rank(
@@ -246,8 +246,7 @@ class Index:
             if self._encoder is None:
                 self._encoder = TextEncoder.known(self._opened.manifest["encoder"], self._model)
             vectors = list(self._encoder.queries(texts))
-        chosen = WEIGHT if weight is None else weight
-        return [Question(text, vector, mode, chosen, allowed) for text, vector in zip(texts, vectors, strict=True)]
+        return [Question(text, vector, mode, weight, allowed) for text, vector in zip(texts, vectors, strict=True)]
 
     def _best(self, question: Question, top: int) -> Found:
         return best_documents(question, self._dense, self._words, self._library.owners, top)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.core.overwriting import spare_inputs
+from mirrormask.data.text.origin import paths_in
 from mirrormask.data.text.sentences import count_words
 from mirrormask.search.analysis import Analyzer
 from mirrormask.search.bm25 import BM25
@@ -60,12 +61,16 @@ def build_index(
         anew: leave nothing of an index that is there.
         progress: told of every stage.
     """
-    spare_inputs([source] if isinstance(source, (str, Path)) else [], into=out, replaced=[out])
+    spare_inputs(paths_in(source), into=out, replaced=[out])
     with writing(out):
         if is_index(out) and not anew:
             old = Opened(out)
             writer = _Writing(out, TextEncoder.known(old.manifest["encoder"]), Cutting(**old.manifest["passages"]), old)
-            return writer.write(_changed(source, reading, old, writer), reading, progress)
+            changed = _changed(source, reading, old, writer)
+            some = next(changed, None)
+            if some is None:
+                return writer.told(old.manifest, reading)
+            return writer.write(itertools.chain([some], changed), reading, progress)
         documents = read_documents(source, reading)
         first = list(itertools.islice(documents, _JUDGED))
         if not first:
@@ -159,10 +164,14 @@ class _Writing:
             np.save(folder / DEAD, dead)
             record |= _record(self.encoder.to_dict(), self.cutting, self.stem, dense, library, dead)
             record["vectors"] |= {"loss": loss if self.old is None else self.old.manifest["vectors"]["loss"]}
-        told = {"added": self.added, "replaced": self.replaced, "unchanged": self.unchanged}
         if _share(dead, library) > _GONE:
             record = _mark(self.out, Opened(self.out), dead, progress)
-        return {**record, **told, "notes": reading.sentences(), "skipped": sum(reading.skipped.values())}
+        return self.told(record, reading)
+
+    def told(self, record: dict[str, Any], reading: Reading) -> dict[str, Any]:
+        """Return a record with what was done."""
+        counts = {"added": self.added, "replaced": self.replaced, "unchanged": self.unchanged}
+        return {**record, **counts, "notes": reading.sentences(), "skipped": sum(reading.skipped.values())}
 
     def _library(self, folder: Path, documents: Iterable[Document], report: Progress) -> Library:
         folder.mkdir()

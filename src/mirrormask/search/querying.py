@@ -27,14 +27,14 @@ class Question:
         text: for the words.
         vector: for the vectors (d,); None where words alone are asked.
         mode: one of `MODES`.
-        weight: of words beside vectors.
+        weight: of words beside vectors; None: what serves most collections.
         allowed: which passages may be found (n,); None: all.
     """
 
     text: str
     vector: Floats | None
     mode: str
-    weight: float
+    weight: float | None
     allowed: Mask | None
 
 
@@ -81,14 +81,17 @@ def best_passages(question: Question, dense: Dense, words: BM25, depth: int) -> 
     rows = np.union1d(by_words, by_vectors)
     mean, deviation = dense.moments(question.vector[None])
     vector_parts = (dense.scores(question.vector, rows) - mean[0]) / deviation[0]
-    word_parts = question.weight * (scores[rows] - scores.mean()) / max(float(scores.std()), 1e-6)
+    weight = WEIGHT if question.weight is None else question.weight
+    word_parts = weight * (scores[rows] - scores.mean()) / max(float(scores.std()), 1e-6)
     return _ordered(rows, vector_parts + word_parts, word_parts, vector_parts)
 
 
 def _first(scores: Floats, depth: int) -> Rows:
     """Return the rows of the highest scores above 0."""
-    rows = np.argpartition(-scores, depth)[:depth] if depth < len(scores) else np.arange(len(scores))
-    return rows[scores[rows] > 0]
+    rows = np.flatnonzero(scores)
+    if len(rows) <= depth:
+        return rows
+    return rows[np.argpartition(scores[rows], -depth)[-depth:]]
 
 
 def _ordered(rows: Rows, scores: Floats, by_words: Floats, by_vectors: Floats) -> Found:
