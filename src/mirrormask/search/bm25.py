@@ -21,6 +21,7 @@ from mirrormask.search.analysis import Analyzer
 from mirrormask.search.postings import Postings, postings_of
 
 Scores = NDArray[np.float32]
+Rows = NDArray[np.int64]
 
 _TERMS = 512
 
@@ -42,8 +43,11 @@ class BM25:
         self.parts, self.analyzer = list(parts), analyzer
         self.k1, self.b = at_least("k1", k1, 0, of="bm25"), at_least("b", b, 0, of="bm25")
         self.passages = sum(map(len, self.parts))
-        mean = sum(int(part.lengths.sum(dtype=np.int64)) for part in self.parts) / max(self.passages, 1)
-        self._norms = [(k1 * (1 - b + b * part.lengths / max(mean, 1e-9))).astype(np.float32) for part in self.parts]
+        terms = sum(int(part.lengths.sum(dtype=np.int64)) for part in self.parts)
+        self._mean = terms / self.passages if terms else 1.0
+        self._norms = [
+            (self.k1 * (1 - self.b + self.b * part.lengths / self._mean)).astype(np.float32) for part in self.parts
+        ]
 
     @classmethod
     def of(cls, texts: Sequence[str], analyzer: Analyzer | None = None, *, k1: float = 1.2, b: float = 0.6) -> BM25:
@@ -58,10 +62,11 @@ class BM25:
 
     def scores(self, queries: Sequence[str]) -> Scores:
         """Return the scores of all passages for each query (q, n)."""
-        found = np.zeros((len(queries), self.passages), dtype=np.float32)
-        for row, query in zip(found, queries, strict=True):
-            self.add_scores(self.counts(query), row)
-        return found
+        scores = np.zeros((len(queries), self.passages), dtype=np.float32)
+        for row, query in zip(scores, queries, strict=True):
+            rows, row_scores = self.found(self.counts(query))
+            row[rows] = row_scores
+        return scores
 
     def counts(self, query: str) -> dict[str, float]:
         """Return how often a query names each term; of a very long one, the terms it names most."""
@@ -74,17 +79,33 @@ class BM25:
         """Return how telling each term is: 0 for one that no passage holds."""
         return self._idf([part.places(terms) for part in self.parts])
 
-    def add_scores(self, weights: Mapping[str, float], scores: Scores) -> None:
-        """Add to `scores` (n,) what terms with weights, such as those of `counts`, give each passage."""
+    def found(self, weights: Mapping[str, float]) -> tuple[Rows, Scores]:
+        """Return the passages that hold any of the terms, ascending, and their scores; all others have 0.
+
+        Args:
+            weights: terms with weights, such as those of `counts`.
+        """
         places = [part.places(list(weights)) for part in self.parts]
         values = self._idf(places) * (self.k1 + 1) * np.fromiter(weights.values(), np.float64, len(weights))
-        offset = 0
+        found, offset = [], 0
         for part, norms, own in zip(self.parts, self._norms, places, strict=True):
-            there = scores[offset : offset + len(part)]
-            for place, value in zip(own, values.astype(np.float32), strict=True):
-                passages, counts = part.passages[place], part.counts[place].astype(np.float32)
-                there[passages] += value * counts / (counts + norms[passages])
+            sizes = [place.stop - place.start for place in own]
+            rows = np.concatenate([part.passages[:0], *(part.passages[place] for place in own)])
+            counts = np.concatenate([part.counts[:0], *(part.counts[place] for place in own)]).astype(np.float32)
+            scores = np.repeat(values.astype(np.float32), sizes) * counts / (counts + norms[rows])
+            order = np.argsort(rows, kind="stable")  # quick: each term's rows are sorted already
+            rows, firsts = np.unique(rows[order], return_index=True)
+            found.append(
+                (rows.astype(np.int64) + offset, np.add.reduceat(scores[order], firsts) if len(rows) else scores)
+            )
             offset += len(part)
+        if not found:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        return np.concatenate([rows for rows, _ in found]), np.concatenate([scores for _, scores in found])
+
+    def norm(self, length: int) -> float:
+        """Return what a passage's length adds below the line of the formula."""
+        return self.k1 * (1 - self.b + self.b * length / self._mean)
 
     def _idf(self, places: Sequence[Sequence[slice]]) -> NDArray[np.float64]:
         """Return the idf of terms, given their places in each part."""

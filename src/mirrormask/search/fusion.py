@@ -1,0 +1,189 @@
+"""Words and vectors together, with a weight of the words that no label was needed for.
+
+Both scores are standardized over all passages of the index, for each query: for words by sums over the passages that
+hold a term (all others have 0), for vectors by the mean μ and covariance Σ of the index's vectors, as q·μ and qᵀΣq. So
+a search that meets the first hits of each part only, as a graph of neighbors does, has the scores of one that looks at
+everything.
+
+Words weigh more the more their first hit stands out among their first ten, the less the nearest vector stands out for
+this query, and the less neighbors stand out among the vectors of the index at all: an encoder to which everything is
+about equally near has little to say. Then the words are asked once more, with those of the first hits of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mirrormask.search.bm25 import BM25
+from mirrormask.search.feedback import HITS, expanded, shares
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_WEIGHT = 5.8
+_FIRST = 10
+_LEAST, _MOST = 0.4, 3.0
+_SAMPLE, _BESIDE = 256, 5
+
+
+class Vectors(Protocol):
+    """The vectors of an index, as a search needs them."""
+
+    def search(self, queries: Floats, top: int, allowed: Mask | None = None) -> tuple[Floats, Rows]:
+        """Return scores and rows of the nearest vectors of each query (q, top), best first; row -1 is none."""
+        ...
+
+    def scores(self, query: Floats, rows: Rows) -> Floats:
+        """Return how near some rows are to a query (n,)."""
+        ...
+
+    def moments(self, queries: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of all rows' scores for each query."""
+        ...
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Passages that one of the parts has among its first, and the standardized score of each part, words weighted."""
+
+    rows: Rows
+    by_words: Floats
+    by_vectors: Floats
+
+    @property
+    def scores(self) -> Floats:
+        """Return the sum of both parts."""
+        found: Floats = self.by_words + self.by_vectors
+        return found
+
+
+class _Words:
+    """What words say of all passages, standardized.
+
+    Args:
+        words: the index's.
+        weights: of terms.
+    """
+
+    def __init__(self, words: BM25, weights: Mapping[str, float]) -> None:
+        self._rows, scores = words.found(weights)
+        count = max(words.passages, 1)
+        mean = float(scores.sum(dtype=np.float64)) / count
+        square = float(np.square(scores, dtype=np.float64).sum()) / count
+        deviation = max(square - mean * mean, 1e-12) ** 0.5
+        self._standard, self._none = ((scores - mean) / deviation).astype(np.float32), -mean / deviation
+        self._full = count <= len(scores)
+
+    @property
+    def gap(self) -> float:
+        """Return by how much of itself the first hit is above the tenth, which may be one without any term."""
+        if len(self._standard) == 0 or self._standard.max() <= 0:
+            return 0.0
+        place = max(len(self._standard) - _FIRST, 0)
+        tenth = np.partition(self._standard, place)[place]
+        if len(self._standard) < _FIRST and not self._full:
+            tenth = self._none
+        return float(1 - tenth / self._standard.max())
+
+    def first(self, depth: int, allowed: Mask | None) -> Rows:
+        """Return the rows of the highest scores, in no order."""
+        rows, scores = self._rows, self._standard
+        if allowed is not None:
+            rows, scores = rows[allowed[rows]], scores[allowed[rows]]
+        return rows[np.argpartition(scores, -depth)[-depth:]] if len(rows) > depth else rows
+
+    def of(self, rows: Rows) -> Floats:
+        """Return the scores of some rows."""
+        if not len(self._rows):
+            return np.zeros(len(rows), dtype=np.float32)
+        places = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
+        found: Floats = np.where(self._rows[places] == rows, self._standard[places], self._none).astype(np.float32)
+        return found
+
+
+def search_both(
+    words: BM25,
+    vectors: Vectors,
+    text: str,
+    vector: Floats,
+    passage: Callable[[int], str],
+    *,
+    depth: int,
+    allowed: Mask | None = None,
+    weight: float | None = None,
+    concentrated: float = 1.0,
+) -> Joined:
+    """Return what words and vectors have among their first `depth` passages, scored by both, in no order.
+
+    Args:
+        words: the passages' terms.
+        vectors: the passages' vectors.
+        text: the query.
+        vector: its vector (d,).
+        passage: the text of a passage by its row.
+        depth: how many of each part.
+        allowed: which passages may be found (n,); None: all.
+        weight: of words; None: chosen for this query.
+        concentrated: the index's `concentration`.
+    """
+    counts = words.counts(text)
+    first = _Words(words, counts)
+    near, rows = vectors.search(vector[None], depth, allowed)
+    nearest = rows[0][rows[0] >= 0]
+    mean, deviation = (float(moment[0]) for moment in vectors.moments(vector[None]))
+    if weight is None:
+        highest = (float(near[0][0]) - mean) / deviation if len(nearest) else 1.0
+        weight = word_weight(first.gap, highest, concentrated)
+
+    def joined(part: _Words) -> Joined:
+        both = np.union1d(nearest, part.first(depth, allowed))
+        by_vectors = (vectors.scores(vector, both) - mean) / deviation
+        return Joined(both, np.float32(weight) * part.of(both), by_vectors.astype(np.float32))
+
+    found = joined(first)
+    if not weight or not len(found.rows):
+        return found
+    best = np.argsort(-found.scores, kind="stable")[:HITS]
+    texts = [passage(row) for row in found.rows[best].tolist()]
+    return joined(_Words(words, expanded(words, counts, texts, shares(found.scores[best]))))
+
+
+def word_weight(gap: float, nearest: float, concentrated: float) -> float:
+    """Return what standardized scores of words weigh beside those of vectors, for one query.
+
+    Args:
+        gap: by how much of itself the first hit by words is above the tenth.
+        nearest: the highest standardized score by vectors.
+        concentrated: the index's `concentration`.
+    """
+    return _WEIGHT * gap / (max(nearest, 1.0) * concentrated**2)
+
+
+def concentration(vectors: Floats) -> float:
+    """Return how far neighbors stand out among vectors, beside what chance gives as many: about 0.7 to 1.8.
+
+    Args:
+        vectors: those of an index in their order, or a sample evenly spaced (n, d). Of those beside a vector in this
+            order, which may be pieces of the same document, none counts as its neighbor.
+
+    Example:
+        >>> round(concentration(np.random.default_rng(0).standard_normal((2000, 64), dtype=np.float32)), 1)
+        1.0
+    """
+    count = len(vectors)
+    if count < 4 * _BESIDE:
+        return 1.0
+    some = np.unique(np.linspace(0, count - 1, min(_SAMPLE, count)).astype(np.int64))
+    similar = vectors[some] @ vectors.T
+    highest = similar.mean(1), similar.std(1)
+    similar[np.abs(some[:, None] - np.arange(count)) <= _BESIDE] = -np.inf
+    standing = (similar.max(1) - highest[0]) / np.maximum(highest[1], 1e-6)
+    found = float(standing.mean()) / NormalDist().inv_cdf(1 - 1 / count)
+    return min(max(found, _LEAST), _MOST)
