@@ -109,10 +109,11 @@ def queried(texts: list[str], vectors: Any, dense: Any, folder: Path, count: int
     words = BM25([writer.finish()], analyzer)
     queries, near = asked(count, texts, vectors)
     questions = [Question(text, vector, "both", None, None) for text, vector in zip(queries, near, strict=True)]
-    best_passages(questions[0], dense, words, 100)  # pages of the files are read
+    best_passages(questions[0], dense, words, texts.__getitem__, 100)  # pages of the files are read
     with Clock() as ours:
-        found = [best_passages(question, dense, words, 100).rows[:10] for question in questions]
-    exact = [best_passages(question, Exact(vectors, dense), words, len(texts)).rows[:10] for question in questions]
+        found = [best_passages(question, dense, words, texts.__getitem__, 100).rows[:10] for question in questions]
+    everything = Exact(vectors, dense)
+    exact = [best_passages(one, everything, words, texts.__getitem__, len(texts)).rows[:10] for one in questions]
     recall = float(np.mean([len(set(a) & set(b)) / 10 for a, b in zip(found, exact, strict=True)]))
     peer = BM25Okapi([text.split() for text in texts])
     few = questions[: max(1, count // 10)]
@@ -133,7 +134,7 @@ class Exact:
 
     def __init__(self, vectors: Any, dense: Any) -> None:
         self._vectors, self._dense = vectors, dense
-        self.moments = dense.moments
+        self.moments, self.concentration = dense.moments, dense.concentration
 
     def search(self, queries: Any, top: int, allowed: Any = None) -> tuple[Any, Any]:
         products = queries @ self._vectors.T

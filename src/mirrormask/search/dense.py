@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError
+from mirrormask.search.fusion import concentration
 from mirrormask.search.storing import Storing
 
 Floats = NDArray[np.float32]
@@ -31,7 +32,7 @@ EXACT = 20_000
 NEIGHBORS = 32
 _BREADTHS = (128, 256, 512)  # of a search, from quick to thorough
 _ENOUGH, _TRIALS = 0.99, 48
-_MOMENTS = "moments.npy"
+_MOMENTS, _CONCENTRATION = "moments.npy", "concentration.npy"
 _BLOCK = 8192
 
 
@@ -77,7 +78,11 @@ class DenseWriter:
         if self._piece is not None:
             self._close()
         np.save(self.folder / "breadth.npy", np.array(self._breadth or _BREADTHS[0]))
-        np.save(self.folder / _MOMENTS, Dense(self.folder, self.storing).measured_moments())
+        some = Dense(self.folder, self.storing).evenly(EXACT)
+        mean = some.mean(0)
+        moments = np.vstack([mean, (some - mean).T @ (some - mean) / len(some)])
+        np.save(self.folder / _MOMENTS, moments.astype(np.float32))
+        np.save(self.folder / _CONCENTRATION, np.float32(concentration(some)))
         return Dense(self.folder, self.storing)
 
     def _grow(self, vectors: Floats) -> None:
@@ -118,7 +123,8 @@ class Dense:
             self.pieces = [faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC) for path in self.paths]
             self.breadth = int(np.load(folder / "breadth.npy"))
             moments = folder / _MOMENTS
-            self._moments = np.load(moments) if moments.is_file() else None
+            self._moments = np.load(moments) if moments.is_file() else None  # the mean, below it the covariance
+            self.concentration = float(np.load(folder / _CONCENTRATION)) if moments.is_file() else 1.0
         except (RuntimeError, OSError, ValueError) as error:
             why = str(error).splitlines()[0][-120:]
             raise DataError(f"The vectors in {folder} cannot be read ({why}). Index the texts again.") from error
@@ -165,12 +171,9 @@ class Dense:
         mean, spread = self._moments[0], self._moments[1:]
         return ready @ mean, np.sqrt(np.maximum(((ready @ spread) * ready).sum(1), 1e-12))
 
-    def measured_moments(self) -> Floats:
-        """Return the mean of evenly spaced rows and, below it, their covariance (1 + d, d)."""
-        rows = np.unique(np.linspace(0, len(self) - 1, min(EXACT, len(self))).astype(np.int64))
-        some = self.vectors(rows)
-        mean = some.mean(0)
-        return np.vstack([mean, (some - mean).T @ (some - mean) / len(some)]).astype(np.float32)
+    def evenly(self, most: int) -> Floats:
+        """Return vectors of evenly spaced rows, in their order: all of them where there are no more than `most`."""
+        return self.vectors(np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).astype(np.int64)))
 
     def _in_piece(self, number: int, queries: Floats, top: int, allowed: Mask | None) -> tuple[Floats, Rows]:
         faiss = _faiss()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,13 +10,14 @@ from numpy.typing import NDArray
 
 from mirrormask.search.bm25 import BM25
 from mirrormask.search.dense import Dense
+from mirrormask.search.fusion import search_both
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Passage = Callable[[int], str]
 
 MODES = ("both", "words", "vectors")
-WEIGHT = 0.3
 _DEPTH = 100  # passages of each part that are looked at, at least
 
 
@@ -27,7 +29,7 @@ class Question:
         text: for the words.
         vector: for the vectors (d,); None where words alone are asked.
         mode: one of `MODES`.
-        weight: of words beside vectors; None: what serves most collections.
+        weight: of words beside vectors; None: chosen for this query.
         allowed: which passages may be found (n,); None: all.
     """
 
@@ -52,46 +54,46 @@ class Found:
         return Found(self.rows[places], self.scores[places], self.by_words[places], self.by_vectors[places])
 
 
-def best_documents(question: Question, dense: Dense, words: BM25, owners: NDArray[np.int32], top: int) -> Found:
+def best_documents(
+    question: Question, dense: Dense, words: BM25, passage: Passage, owners: NDArray[np.int32], top: int
+) -> Found:
     """Return the best passage of each of the `top` best documents; fewer where no more meet the question."""
     depth = max(_DEPTH, 5 * top)
     while True:
-        found = best_passages(question, dense, words, depth)
+        found = best_passages(question, dense, words, passage, depth)
         first = np.sort(np.unique(owners[found.rows], return_index=True)[1])
         if len(first) >= top or depth >= len(owners) or len(found.rows) < depth:
             return found.taken(first[:top])
         depth *= 4
 
 
-def best_passages(question: Question, dense: Dense, words: BM25, depth: int) -> Found:
+def best_passages(question: Question, dense: Dense, words: BM25, passage: Passage, depth: int) -> Found:
     """Return the best passages, in order: all that one of the parts has among its first `depth`."""
-    scores = words.scores([question.text])[0] if question.mode != "vectors" else None
-    if scores is not None and question.allowed is not None:
-        scores = np.where(question.allowed, scores, 0)
-    by_words = _first(scores, depth) if scores is not None else np.zeros(0, dtype=np.int64)
     if question.mode == "words":
-        assert scores is not None
-        return _ordered(by_words, scores[by_words], scores[by_words], np.zeros(len(by_words), dtype=np.float32))
+        rows, scores = words.found(words.counts(question.text))
+        if question.allowed is not None:
+            rows, scores = rows[question.allowed[rows]], scores[question.allowed[rows]]
+        if len(rows) > depth:
+            first = np.argpartition(scores, -depth)[-depth:]
+            rows, scores = rows[first], scores[first]
+        return _ordered(rows, scores, scores, np.zeros_like(scores))
     assert question.vector is not None
-    near, nearest = dense.search(question.vector[None], depth, question.allowed)
-    by_vectors = nearest[0][nearest[0] >= 0]
-    if scores is None:
-        own = near[0][nearest[0] >= 0]
-        return _ordered(by_vectors, own, np.zeros(len(own), dtype=np.float32), own)
-    rows = np.union1d(by_words, by_vectors)
-    mean, deviation = dense.moments(question.vector[None])
-    vector_parts = (dense.scores(question.vector, rows) - mean[0]) / deviation[0]
-    weight = WEIGHT if question.weight is None else question.weight
-    word_parts = weight * (scores[rows] - scores.mean()) / max(float(scores.std()), 1e-6)
-    return _ordered(rows, vector_parts + word_parts, word_parts, vector_parts)
-
-
-def _first(scores: Floats, depth: int) -> Rows:
-    """Return the rows of the highest scores above 0."""
-    rows = np.flatnonzero(scores)
-    if len(rows) <= depth:
-        return rows
-    return rows[np.argpartition(scores[rows], -depth)[-depth:]]
+    if question.mode == "vectors":
+        near, nearest = dense.search(question.vector[None], depth, question.allowed)
+        scores = near[0][nearest[0] >= 0]
+        return _ordered(nearest[0][nearest[0] >= 0], scores, np.zeros_like(scores), scores)
+    joined = search_both(
+        words,
+        dense,
+        question.text,
+        question.vector,
+        passage,
+        depth=depth,
+        allowed=question.allowed,
+        weight=question.weight,
+        concentrated=dense.concentration,
+    )
+    return _ordered(joined.rows, joined.scores, joined.by_words, joined.by_vectors)
 
 
 def _ordered(rows: Rows, scores: Floats, by_words: Floats, by_vectors: Floats) -> Found:
