@@ -22,14 +22,14 @@ LAYERS = (
     ("objectives", "views", "negatives", "stabilizers"),
     ("training",),
     ("methods", "isotropy", "heads", "pretraining", "search"),
-    ("evaluation", "probing", "prompting", "attack"),
+    ("evaluation", "probing", "prompting", "attack", "exploring"),
     ("runs",),
     ("study",),
     ("cli", "service"),
 )
 VERBS = {
     *("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "probe", "pretrain"),
-    *("info", "parts", "index", "search"),
+    *("info", "parts", "index", "search", "duplicates", "map"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

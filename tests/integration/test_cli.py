@@ -37,6 +37,8 @@ COMMANDS = (
     "evaluate",
     "encode",
     "similarity",
+    "duplicates",
+    "map",
     "info",
     "list",
 )
@@ -254,6 +256,31 @@ def test_evaluate_measures_search_in_a_folder(
     shown = cli("evaluate", "bm25", tiny_folder, "--data", folder, "--resamples", "50", "--max-length", "16")
     assert shown.code == 0
     assert "12 queries among 30 documents" in shown.out
+
+
+def test_duplicates_and_map_of_a_file(cli: Cli, tiny_folder: Path, sentences: list[str], tmp_path: Path) -> None:
+    source, groups, page = tmp_path / "pile.txt", tmp_path / "groups.jsonl", tmp_path / "map.html"
+    source.write_text("\n".join([*sentences[:60], sentences[3].upper(), ""]))
+    options = ("--model", tiny_folder, "--json")
+    ran = cli("duplicates", source, "--out", groups, "--threshold", "0.9999", *options)
+    assert (ran.code, ran.err) == (0, "")
+    same = [
+        one
+        for one in ran.json["groups"]
+        if {"pile.txt:4", "pile.txt:61"} <= {Path(m["id"]).name for m in one["members"]}
+    ]
+    assert len(same) == 1
+    assert ran.json["threshold"] == 0.9999
+    written = [json.loads(line) for line in groups.read_text().splitlines()]
+    assert len(written) == sum(len(one["members"]) for one in ran.json["groups"])
+    shown = cli("duplicates", source, "--by", "words")
+    assert shown.code == 0
+    assert "nothing was deleted" in shown.out
+    ran = cli("map", source, "--out", page, "--title", "A <pile>", "--groups", "3", *options)
+    assert (ran.code, ran.err) == (0, "")
+    assert sum(group["texts"] for group in ran.json["groups"]) == 61
+    assert "<h1>A &lt;pile&gt;</h1>" in page.read_text(encoding="utf-8")
+    assert "Map: " in cli("map", source, "--out", page, "--model", tiny_folder, "--quiet").out
 
 
 def test_dev_pairs_choose_the_checkpoint(

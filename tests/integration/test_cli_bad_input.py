@@ -524,6 +524,20 @@ def test_evaluate_on_files_that_prove_nothing(
     assert_refused(cli("evaluate", trained, "--data", tmp_path / "own.csv", "--quiet"), DATA, *says)
 
 
+def test_duplicates_and_map_of_what_cannot_be_shown(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "few.txt").write_text("one\ntwo\n")
+    (tmp_path / "one.txt").write_text("only one\n")
+    (tmp_path / "empty").mkdir()
+    for verb in ("duplicates", "map"):
+        assert_refused(cli(verb, tmp_path / "no.txt", "-q"), DATA, "There is no file")
+        assert_refused(cli(verb, tmp_path / "empty", "-q"), DATA, "holds no text")
+        assert_refused(cli(verb, tmp_path / "few.txt", "--out", tmp_path / "few.txt"), USAGE)
+    assert_refused(cli("map", tmp_path / "few.txt", "--out", tmp_path / "m.html", "-q"), DATA, "at least 10 are needed")
+    assert_refused(cli("duplicates", tmp_path / "one.txt", "-q"), DATA, "has 1 text, and at least 2 are needed")
+    assert_refused(cli("duplicates", tmp_path / "few.txt", "--out", tmp_path / "g.xml", "-q"), USAGE, ".csv or .jsonl")
+    assert (tmp_path / "few.txt").read_text() == "one\ntwo\n"
+
+
 def test_evaluate_on_what_is_not_there(
     cli: Cli, trained: Path, pairs_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

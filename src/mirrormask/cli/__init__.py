@@ -11,10 +11,12 @@ import typer
 from mirrormask import __version__
 from mirrormask.cli import (
     compare,
+    duplicates,
     encode,
     evaluate,
     index,
     info,
+    map,
     parts,
     pretrain,
     probe,
@@ -68,6 +70,8 @@ app.command("encode")(encode.encode)
 app.command("index")(index.index)
 app.command("search")(search.search)
 app.command("similarity")(similarity.similarity)
+app.command("duplicates")(duplicates.duplicates)
+app.command("map")(map.draw)
 app.command("probe")(probe.probe)
 app.command("info")(info.info)
 app.command("list")(parts.list_parts)

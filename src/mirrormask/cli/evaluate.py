@@ -10,7 +10,9 @@ from mirrormask.cli.output import Json, Output, Quiet
 
 
 def evaluate(
-    models: list[str] = typer.Argument(..., help="One model, or several to compare with the first; bm25 is one."),
+    models: list[str] = typer.Argument(
+        ..., help="One model, or several to compare with the first; on folders also indexes and bm25."
+    ),
     data: list[str] = typer.Option(
         [],
         "--data",

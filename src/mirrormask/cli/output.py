@@ -55,6 +55,25 @@ class Output:
         """Print a line of the result as it is: paths and commands stay in one piece, to be copied."""
         self.out.print(text, style=style or None, markup=False, soft_wrap=True)
 
+    @contextlib.contextmanager
+    def steps(self) -> Iterator[Callable[[str, int, int], None]]:
+        """Yield what shows how far the parts of the work are: a bar for each, or a line where no bar can be seen."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        hidden = self.quiet or not self.err.is_terminal
+        with Progress(*columns, console=self.err, disable=hidden, transient=True) as bar:
+            bars: dict[str, Any] = {}
+
+            def step(name: str, done: int, total: int) -> None:
+                if name not in bars:
+                    bars[name] = bar.add_task(name, total=total)
+                    if not self.err.is_terminal:
+                        self.say(f"{name[:1].upper()}{name[1:]}: {total:,}.")
+                bar.advance(bars[name], done)
+
+            yield step
+
     def result(self, content: dict[str, Any], show: Callable[[], None]) -> None:
         """Print the result: as JSON, with what was warned of, or as `show` does."""
         if self.as_json:

@@ -15,6 +15,7 @@ from mirrormask.evaluation.evaluate import evaluate
 from mirrormask.evaluation.ranked.ranking import Hits
 from mirrormask.evaluation.ranked.retrieval_report import search_collection
 from mirrormask.evaluation.ranked.searchers import BM25, EncoderSearcher, WordSearcher
+from mirrormask.search.index import Index
 
 THINGS = ("river", "stone", "cloud", "garden", "letter", "window", "morning", "forest", "silver", "winter", "harbor")
 
@@ -151,3 +152,21 @@ def test_a_file_and_a_folder_go_together(tmp_path: Path) -> None:
     assert found.own is not None and found.retrieval is not None
     assert len(found.verdict()) == 2
     assert found.html().count("<figure>") == 4
+
+
+def test_an_index_stands_among_the_models(tmp_path: Path, tiny_folder: Path) -> None:
+    where = write(tmp_path / "one")
+    index = Index.build(where / "docs.jsonl", tmp_path / "my-index", model=str(tiny_folder))
+    found = evaluate([str(tmp_path / "my-index"), by_word], data=where, resamples=20)
+    assert found.retrieval is not None
+    assert found.retrieval.models == ("my-index", "model 2", BM25)
+    first, _ = index.rank([f"tell me of the {THINGS[0]}"], top=11)[0][0]
+    scores = found.retrieval.average.values["mrr_at_10_percent"]
+    assert scores[0] > 0.3
+    assert first == "d00"
+    other = write(tmp_path / "two")
+    lines = (other / "docs.jsonl").read_text().replace('"d', '"e')
+    (other / "docs.jsonl").write_text(lines)
+    (other / "qrels.tsv").write_text("".join(f"q{row}\te{row:02}\t1\n" for row in range(11)))
+    with pytest.raises(DataError, match="The index my-index does not hold the documents of .*mirrormask index"):
+        evaluate([str(tmp_path / "my-index")], data=other)

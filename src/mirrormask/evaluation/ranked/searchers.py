@@ -1,15 +1,16 @@
-"""What can be asked for documents: an encoder, words alone, or anything of one's own with the same two lines."""
+"""What can be asked for documents: an encoder, words alone, an index, or anything of one's own with one method."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mirrormask.core.errors import DataError
 from mirrormask.data.tasks.retrieval_collection import Collection
 from mirrormask.evaluation.ranked.ranking import Hits, as_hits, nearest
 from mirrormask.evaluation.vectors import Progress, prompts_of, vectors_of
@@ -19,6 +20,7 @@ MAX_LENGTH = 256
 """Tokens that an encoder reads of a query or document, where it would read more."""
 
 _BLOCK = 4096  # documents encoded at once
+_LOOKED_FOR = 50  # documents of a collection that are looked for in an index
 
 
 class Searcher(Protocol):
@@ -35,9 +37,15 @@ def as_words(model: Any) -> Any:
 
 
 def opened(model: Any) -> Any:
-    """Return the encoder that a name or folder means; BM25, encoders and searchers stay as they are."""
-    if as_words(model) == BM25 or not isinstance(model, (str, Path)):
+    """Return the encoder or the index that a name or folder means; BM25 and objects stay as they are."""
+    if not isinstance(model, (str, Path)) or as_words(model) == BM25:
         return as_words(model)
+    from mirrormask.search.generations import is_index
+
+    if is_index(Path(model)):
+        from mirrormask.search.index import Index
+
+        return Index.open(model)
     from mirrormask.models.encoder import load
 
     return load(model)
@@ -54,8 +62,9 @@ def searcher_of(
     """Return how a model that was opened ranks the documents of a collection."""
     if not is_searcher(model):
         return EncoderSearcher(model, collection, max_length=max_length, name=name, progress=progress)
-    searcher: Searcher = WordSearcher(collection) if isinstance(model, str) else model
-    return searcher
+    if isinstance(model, str):
+        return WordSearcher(collection)
+    return IndexSearcher(model, collection, name) if hasattr(model, "rank") else cast(Searcher, model)
 
 
 class EncoderSearcher:
@@ -105,6 +114,32 @@ class EncoderSearcher:
         if self._progress is not None:
             self._progress(self._name, len(texts), len(self._collection.documents) + len(self._collection.queries))
         return found
+
+
+class IndexSearcher:
+    """An index that was made of the documents of a collection, in the way it searches by default.
+
+    Args:
+        index: that was opened.
+        collection: whose documents it holds, under the same ids.
+        name: what to call it in messages.
+
+    Raises:
+        DataError: it holds other documents.
+    """
+
+    def __init__(self, index: Any, collection: Collection, name: str) -> None:
+        if all(index.id_of(document) != document for document in collection.documents[:_LOOKED_FOR]):
+            raise DataError(
+                f"The index {name} does not hold the documents of {collection.source}. Make it with: mirrormask index "
+                f"{collection.file} --out {name}"
+            )
+        self._index = index
+
+    def search(self, queries: Sequence[str], top: int) -> Iterator[Hits]:
+        """Yield for every query what the index finds."""
+        for found in self._index.rank(queries, top=top):
+            yield [document for document, _ in found], np.array([score for _, score in found], dtype=np.float32)
 
 
 class WordSearcher:

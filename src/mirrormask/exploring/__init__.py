@@ -1,0 +1,1 @@
+"""A pile of texts at a glance: what repeats in it, and a picture of all of it."""
