@@ -62,11 +62,12 @@ class Clock:
 
 def built(vectors: Any, folder: Path) -> tuple[dict[str, float], Any]:
     """Build the same graph by faiss alone and by us, from vectors in memory to files on disk."""
-    import faiss
+    import faiss as library
 
     from mirrormask.search import dense
     from mirrormask.search.storing import Storing
 
+    faiss: Any = library
     with Clock() as alone:
         graph = faiss.IndexHNSWSQ(
             vectors.shape[1], faiss.ScalarQuantizer.QT_fp16, dense.NEIGHBORS, faiss.METRIC_INNER_PRODUCT
@@ -156,8 +157,8 @@ def peak_memory(rows: int, width: int) -> dict[str, float]:
         def documents(self, texts: Any, progress: Any = None) -> Any:
             return vectors_of(len(texts), width, seed=len(texts[0]) * 7919 + sum(map(ord, texts[0])))
 
-    facts = EncoderFacts("drawn", "0", width, 256, "", "", True)
-    indexing.TextEncoder.load = classmethod(lambda cls, name, **_: Drawn(facts, Path()))  # type: ignore[method-assign]
+    facts = EncoderFacts("drawn", "0", "0", width, 256, "", "", True)
+    indexing.TextEncoder.load = classmethod(lambda cls, name, **_: Drawn(facts, Path()))  # type: ignore
     with tempfile.TemporaryDirectory() as folder, Clock() as clock:
         source = ({"id": f"d{number}", "text": text} for number, text in enumerate(texts_of(rows)))
         indexing.build_index(

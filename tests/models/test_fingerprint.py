@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mirrormask.core.errors import ModelError
-from mirrormask.models.fingerprint import fingerprint, model_folder
+from mirrormask.models.fingerprint import fingerprint, model_folder, stamp
 from mirrormask.models.names import SHIPPED
 
 
@@ -14,11 +14,13 @@ def test_a_copy_has_the_same_and_a_change_another(tiny_folder: Path, tmp_path: P
     copy = shutil.copytree(tiny_folder, tmp_path / "copy")
     (copy / "README.md").write_text("a card")
     assert fingerprint(copy) == fingerprint(tiny_folder)
+    before = stamp(copy)
+    assert before == stamp(copy) != stamp(tiny_folder)
     weights = copy / "model.safetensors"
     data = bytearray(weights.read_bytes())
     data[-1] ^= 1
     weights.write_bytes(data)
-    assert fingerprint(copy) != fingerprint(tiny_folder)
+    assert fingerprint(copy) != fingerprint(tiny_folder) and stamp(copy) != before
 
 
 def test_weights_that_two_models_share_count(tmp_path: Path) -> None:

@@ -112,8 +112,6 @@ def test_adding_replaces_what_changed_and_passes_over_the_rest(own: Index, rows:
         [rows[0], changed, {"id": "new", "text": "The xylophone sings."}],
         own.folder,
         indexing.Reading(),
-        model="",
-        storing=indexing.Storing(),
     )
     assert (told["added"], told["replaced"], told["unchanged"]) == (1, 1, 1)
     now = Index.open(own.folder)
@@ -176,6 +174,22 @@ def test_another_encoder_is_refused(own: Index, tiny_folder: Path, tmp_path: Pat
     assert Index.open(own.folder, model=str(moved)).search("the clock", mode="words")
     with pytest.raises(ModelError, match="is not there any more .* Say where it is with --model"):
         Index.open(own.folder, model=str(tmp_path / "nowhere")).search("the clock")
+
+
+def test_an_index_is_added_to_as_it_was_made(own: Index, tiny_folder: Path, tmp_path: Path) -> None:
+    def add(**options: Any) -> None:
+        indexing.build_index([{"id": "n", "text": "A text."}], own.folder, indexing.Reading(), **options)
+
+    with pytest.raises(MirrormaskError, match="was made with --vectors 'fp16', not 'int8'. Leave it out"):
+        add(storing=indexing.Storing("int8"))
+    with pytest.raises(MirrormaskError, match="was made with --passage-words 16, not 40"):
+        add(passage_words=40)
+    with pytest.raises(MirrormaskError, match="was made with --query-prompt '', not 'find: '"):
+        add(query_prompt="find: ")
+    with pytest.raises(ModelError, match="was made with another encoder than mini"):
+        add(model="mini")
+    add(model=str(tiny_folder), passage_words=16, storing=indexing.Storing())
+    assert len(Index.open(own.folder)) == 61
 
 
 def test_only_whole_indexes_of_this_version_open(own: Index, tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ def index(
         show_default=False,
     ),
     out: Path = typer.Option(..., "--out", "-o", help="The folder of the index; one that is there is added to."),
-    model: str = typer.Option("mini-sentence", "--model", "-m", help="Encoder by name or folder, of a new index."),
+    model: str = typer.Option(
+        None, "--model", "-m", help="Encoder by name or folder.", show_default="mini-sentence, or what the index has"
+    ),
     column: str = typer.Option("", "--column", help="The column that holds the text, where a file has several."),
     id_column: str = typer.Option("", "--id-column", help="The column that holds the id.", show_default="id, else row"),
     each: str = typer.Option(
@@ -28,7 +30,9 @@ def index(
     ),
     delete: list[str] = typer.Option([], "--delete", help="Take out the document with this id; may be repeated."),
     anew: bool = typer.Option(False, "--anew", help="Leave nothing of an index that is there."),
-    vectors: str = typer.Option("fp16", "--vectors", help="How vectors are kept: fp16, fp32, int8 or binary."),
+    vectors: str = typer.Option(
+        None, "--vectors", help="How vectors are kept: fp16, fp32, int8 or binary.", show_default="fp16"
+    ),
     dimensions: int = typer.Option(
         None, "--dimensions", help="Numbers kept of each vector, the most telling ones.", show_default="all"
     ),
@@ -69,7 +73,7 @@ def index(
     from mirrormask.search.passages import Cutting
     from mirrormask.search.storing import Storing
 
-    storing = Storing(vectors, dimensions)
+    storing = None if vectors is None and dimensions is None else Storing(vectors or "fp16", dimensions)
     if passage_words is not None:
         Cutting(passage_words)
     output = Output(as_json=as_json, quiet=quiet)

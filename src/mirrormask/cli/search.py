@@ -116,8 +116,8 @@ def _answer_file(
             progress=lambda number, total: bar.update(task, advance=number, total=total),
             **options,
         )
-    said = f"{counted(done['queries'], 'query')}: {counted(done['hits'], 'hit')} in {out}"
-    output.result(done, lambda: output.line(said.replace("querys", "queries")))
+    many = "1 query" if done["queries"] == 1 else f"{done['queries']:,} queries"
+    output.result(done, lambda: output.line(f"{many}: {counted(done['hits'], 'hit')} in {out}"))
 
 
 def _show(output: Output, folder: Path, hits: list[Hit]) -> None:

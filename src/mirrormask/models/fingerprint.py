@@ -31,6 +31,19 @@ def model_folder(name: str) -> Path:
     raise unreachable(name, FileNotFoundError("it is not in the cache"))
 
 
+def stamp(folder: Path) -> str:
+    """Return a digest of where a model's files are, how large, and when they were changed: if it is the same, they are.
+
+    Args:
+        folder: of the model.
+    """
+    whole = hashlib.blake2b(str(folder.resolve()).encode("utf-8", "surrogateescape"), digest_size=16)
+    for name, path in _files(folder):
+        facts = path.stat()
+        whole.update(f"{name}\0{facts.st_size}\0{facts.st_mtime_ns}\0".encode())
+    return whole.hexdigest()
+
+
 def fingerprint(folder: Path) -> str:
     """Return a digest of everything that decides a model's vectors: weights, tokenizer, settings of every module.
 
@@ -39,17 +52,21 @@ def fingerprint(folder: Path) -> str:
     Args:
         folder: of the model.
     """
-    inside = {
-        path.relative_to(folder).as_posix(): path
-        for path in folder.rglob("*")
-        if path.suffix in _ENDINGS and path.name not in _NO_MATTER and path.is_file()
-    }
-    inside |= {path.name: path for path in weight_files(folder)}  # some lie beside the folder, shared by two models
     whole = hashlib.blake2b(digest_size=16)
     try:
-        for name, path in sorted(inside.items()):
+        for name, path in _files(folder):
             with path.open("rb") as stream:
                 whole.update(f"{name}\0".encode() + hashlib.file_digest(stream, "blake2b").digest())
     except OSError as error:
         raise ModelError(f"The model {folder} cannot be read ({error.strerror}). Copy it again.") from error
     return whole.hexdigest()
+
+
+def _files(folder: Path) -> list[tuple[str, Path]]:
+    """Return the files that count, by their names in the folder; some weights lie beside it, shared by two models."""
+    inside = {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if path.suffix in _ENDINGS and path.name not in _NO_MATTER and path.is_file()
+    }
+    return sorted((inside | {path.name: path for path in weight_files(folder)}).items())

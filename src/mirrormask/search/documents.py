@@ -233,6 +233,8 @@ def _unfit(path: Path) -> str:
     if not _is_text_name(path):
         return f"ending in {kind}" if kind else "without an ending"
     try:
+        if not path.is_file():
+            return "no files"
         if path.stat().st_size == 0:
             return "empty"
         with open_bytes(path) as stream:

@@ -111,7 +111,7 @@ class Index:
         self, source: Source, *, column: str | None = None, id_column: str | None = None, each: str = "auto"
     ) -> Index:
         """Add documents, those with an id that is there in place of it, and return the index as it is then."""
-        build_index(source, self.folder, Reading(column, id_column, each), model="", storing=Storing())
+        build_index(source, self.folder, Reading(column, id_column, each), model=self._model)
         return Index(self.folder, model=self._model)
 
     def delete(self, ids: Sequence[str]) -> Index:

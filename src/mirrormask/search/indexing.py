@@ -15,6 +15,7 @@ from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.core.overwriting import spare_inputs
 from mirrormask.data.text.origin import paths_in
 from mirrormask.data.text.sentences import count_words
+from mirrormask.models.names import DEFAULT_START
 from mirrormask.search.analysis import Analyzer
 from mirrormask.search.bm25 import BM25
 from mirrormask.search.dense import Dense, DenseWriter, linked
@@ -43,8 +44,8 @@ def build_index(
     out: Path,
     reading: Reading,
     *,
-    model: str,
-    storing: Storing,
+    model: str | None = None,
+    storing: Storing | None = None,
     passage_words: int | None = None,
     query_prompt: str | None = None,
     document_prompt: str | None = None,
@@ -57,7 +58,8 @@ def build_index(
         source: as for `read_documents`; a document whose id is there replaces it, an unchanged one is passed over.
         out: the folder of the index.
         reading: how the source is read.
-        model, storing, passage_words, query_prompt, document_prompt: of a new index; one that is there keeps its own.
+        model, storing, passage_words, query_prompt, document_prompt: of a new index; one that is there must have been
+            made with the same, where any is given.
         anew: leave nothing of an index that is there.
         progress: told of every stage.
     """
@@ -65,7 +67,10 @@ def build_index(
     with writing(out):
         if is_index(out) and not anew:
             old = Opened(out)
-            writer = _Writing(out, TextEncoder.known(old.manifest["encoder"]), Cutting(**old.manifest["passages"]), old)
+            encoder = TextEncoder.known(old.manifest["encoder"], model)
+            prompts = {"query_prompt": query_prompt, "document_prompt": document_prompt}
+            _check_same(out, old, storing, {"passage_words": passage_words, **prompts})
+            writer = _Writing(out, encoder, Cutting(**old.manifest["passages"]), old)
             changed = _changed(source, reading, old, writer)
             some = next(changed, None)
             if some is None:
@@ -75,11 +80,25 @@ def build_index(
         first = list(itertools.islice(documents, _JUDGED))
         if not first:
             raise _nothing(source, reading)
-        encoder = TextEncoder.load(model, query_prompt=query_prompt, document_prompt=document_prompt)
+        encoder = TextEncoder.load(model or DEFAULT_START, query_prompt=query_prompt, document_prompt=document_prompt)
         cutting = Cutting(passage_words or _words_for(encoder, first))
         stem = Analyzer.for_texts(document.text for document in first).stem
-        writer = _Writing(out, encoder, cutting, storing=storing, stem=stem)
+        writer = _Writing(out, encoder, cutting, storing=storing or Storing(), stem=stem)
         return writer.write(itertools.chain(first, documents), reading, progress)
+
+
+def _check_same(out: Path, old: Opened, storing: Storing | None, given: dict[str, Any]) -> None:
+    """Refuse what an index that is there cannot be added to with."""
+    made: dict[str, Any] = {**old.manifest["encoder"], "passage_words": old.manifest["passages"]["words"]}
+    made |= {"vectors": old.manifest["vectors"]["kind"], "dimensions": old.manifest["vectors"]["dimensions"]}
+    if storing is not None:
+        given = {**given, "vectors": storing.kind, "dimensions": storing.dimensions}
+    for name, value in given.items():
+        if value is not None and value != made[name]:
+            option = "--" + name.replace("_", "-")
+            raise MirrormaskError(
+                f"{out} was made with {option} {made[name]!r}, not {value!r}. Leave it out, or begin with --anew."
+            )
 
 
 def delete_documents(out: Path, ids: Sequence[str], progress: Progress | None = None) -> dict[str, Any]:

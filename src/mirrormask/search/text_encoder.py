@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import MirrormaskError, ModelError
 from mirrormask.models.few_texts import few_vectors
-from mirrormask.models.fingerprint import fingerprint, model_folder
+from mirrormask.models.fingerprint import fingerprint, model_folder, stamp
 from mirrormask.models.model_files import settings
 from mirrormask.models.names import SHIPPED, resolve
 
@@ -41,6 +41,7 @@ class EncoderFacts:
     Args:
         name: by which it was given; a folder's path in full.
         fingerprint: of its files.
+        stamp: of the same files, quickly compared.
         width: numbers of a vector.
         length: tokens that it reads of a text.
         query_prompt: put before every query.
@@ -50,6 +51,7 @@ class EncoderFacts:
 
     name: str
     fingerprint: str
+    stamp: str
     width: int
     length: int
     query_prompt: str
@@ -89,6 +91,7 @@ class TextEncoder:
         facts = EncoderFacts(
             name=str(Path(name).expanduser().resolve()) if Path(name).is_dir() and not shipped else name,
             fingerprint=fingerprint(folder),
+            stamp=stamp(folder),
             width=int(model.get_embedding_dimension()),
             length=int(model.max_seq_length or 512),
             query_prompt=query if query_prompt is None else query_prompt,
@@ -112,7 +115,7 @@ class TextEncoder:
                 f"The encoder of this index, {name or facts.name}, is not there any more ({str(error).rstrip('.')}). "
                 "Say where it is with --model, or search by --mode words."
             ) from error
-        if fingerprint(folder) != facts.fingerprint:
+        if stamp(folder) != facts.stamp and fingerprint(folder) != facts.fingerprint:
             raise ModelError(
                 f"This index was made with another encoder than {name or facts.name} is now: its vectors cannot be "
                 f"compared. Name the one it was made with ({facts.name}), search by --mode words, or index the texts "
