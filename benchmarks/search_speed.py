@@ -23,7 +23,11 @@ from typing import Any
 import numpy as np
 
 WORDS, TOPICS, LENGTH, BLOCK = 30_000, 500, 60, 4096
-COMMON = {f"w{number:x}q" for number in range(20)}
+
+
+def named(number: int) -> str:
+    """Return a word for a number: a letter for each of its digits."""
+    return "z" + "".join(chr(ord("a") + int(digit)) for digit in str(number)) + "k"
 
 
 def vectors_of(rows: int, width: int, seed: int) -> Any:
@@ -40,13 +44,16 @@ def vectors_of(rows: int, width: int, seed: int) -> Any:
 def texts_of(rows: int, seed: int = 1) -> Iterator[str]:
     """Yield texts whose words follow Zipf's law, a third of them from a topic of the text's own."""
     rng = np.random.default_rng(seed)
-    names = np.array([f"w{number:x}q" for number in range(WORDS)])
+    names = np.array([named(number) for number in range(WORDS)])
     for start in range(0, rows, BLOCK):
         count = min(BLOCK, rows - start)
         common = np.minimum(rng.zipf(1.3, size=(count, LENGTH)), WORDS) - 1
         topic = (rng.integers(0, TOPICS, (count, 1)) * 50 + rng.integers(0, 50, (count, LENGTH))) % WORDS
         for row in names[np.where(rng.random((count, LENGTH)) < 0.33, topic, common)]:
             yield " ".join(row)
+
+
+COMMON = {named(number) for number in range(20)}
 
 
 class Clock:

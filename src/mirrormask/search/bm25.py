@@ -24,6 +24,7 @@ Scores = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 _TERMS = 512
+_OFTEN = 16
 
 
 class BM25:
@@ -93,11 +94,8 @@ class BM25:
             rows = np.concatenate([part.passages[:0], *(part.passages[place] for place in own)])
             counts = np.concatenate([part.counts[:0], *(part.counts[place] for place in own)]).astype(np.float32)
             scores = np.repeat(values.astype(np.float32), sizes) * counts / (counts + norms[rows])
-            order = np.argsort(rows, kind="stable")  # quick: each term's rows are sorted already
-            rows, firsts = np.unique(rows[order], return_index=True)
-            found.append(
-                (rows.astype(np.int64) + offset, np.add.reduceat(scores[order], firsts) if len(rows) else scores)
-            )
+            rows, scores = _summed(rows, scores, len(part))
+            found.append((rows + offset, scores))
             offset += len(part)
         if not found:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
@@ -112,3 +110,14 @@ class BM25:
         sizes = [[place.stop - place.start for place in own] for own in places]
         holding = np.sum(sizes, axis=0, dtype=np.float64) if sizes else np.zeros(0)
         return np.where(holding > 0, np.log1p((self.passages - holding + 0.5) / (holding + 0.5)), 0.0)
+
+
+def _summed(rows: NDArray[np.int32], scores: Scores, passages: int) -> tuple[Rows, Scores]:
+    """Return each row once, ascending, with the sum of its scores, all above 0."""
+    if _OFTEN * len(rows) >= passages:  # a pass over all passages costs less than putting these in order
+        sums = np.bincount(rows, weights=scores, minlength=passages)
+        own = np.flatnonzero(sums)
+        return own, sums[own].astype(np.float32)
+    order = np.argsort(rows, kind="stable")  # quick: each term's rows are sorted already
+    own, firsts = np.unique(rows[order], return_index=True)
+    return own.astype(np.int64), np.add.reduceat(scores[order], firsts) if len(own) else scores

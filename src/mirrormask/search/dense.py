@@ -152,6 +152,9 @@ class Dense:
 
     def vectors(self, rows: Rows) -> Floats:
         """Return vectors (n, d) as they are stored."""
+        if len(self.pieces) == 1:
+            found: Floats = self.pieces[0].reconstruct_batch(np.ascontiguousarray(rows, dtype=np.int64))
+            return found
         out = np.empty((len(rows), self.storing.width), dtype=np.float32)
         which = np.searchsorted(self._first, rows, side="right") - 1
         for number in np.unique(which).tolist():

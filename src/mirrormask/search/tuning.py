@@ -11,7 +11,7 @@ from mirrormask.core.errors import DataError
 from mirrormask.data.text.files import check_columns, records
 from mirrormask.search.index import Index
 
-WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0)
+WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0)
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Chosen:
     Args:
         weight: of words.
         score: nDCG@10 of the queries with it.
-        plain: nDCG@10 without it, as the index weighs by itself.
+        plain: nDCG@10 without it, weights chosen for each query.
         queries: how many.
     """
 
@@ -34,7 +34,7 @@ class Chosen:
         """Return what was chosen, in words."""
         if self.weight is None:
             score = f"nDCG@10 {100 * self.plain:.1f}"
-            return f"No weight does better on {self.queries} queries than the index's own ({score})."
+            return f"No weight does better on {self.queries} queries than one chosen for each ({score})."
         return (
             f"Words weigh {self.weight:g}, chosen by {self.queries} queries: nDCG@10 {100 * self.score:.1f}, without "
             f"them {100 * self.plain:.1f}. Keep it with --weight {self.weight:g}."
@@ -42,7 +42,7 @@ class Chosen:
 
 
 def weight_by(index: Index, dev: Path, *, where: str | None = None) -> Chosen:
-    """Return the weight with which the documents of a file's queries come first; the index's own unless one is better.
+    """Return the weight with which the documents of a file's queries come first, if one beats those chosen per query.
 
     Args:
         index: where to search.
