@@ -91,9 +91,9 @@ def built(vectors: Any, folder: Path) -> tuple[dict[str, float], Any]:
     return {**figures, "build_wall_ratio": ours.wall / alone.wall, "breadth": found.breadth}, found
 
 
-def asked(count: int, texts: list[str], vectors: Any) -> tuple[list[str], Any]:
+def asked(count: int, texts: list[str], vectors: Any, seed: int) -> tuple[list[str], Any]:
     """Return queries of five words of a passage, and vectors near that passage's."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(seed)
     rows = rng.integers(0, len(texts), count)
     telling = [sorted(set(texts[row].split()) - COMMON) for row in rows]  # as people ask, without the commonest words
     words = [" ".join(rng.choice(own, 5)) for own in telling]
@@ -115,12 +115,13 @@ def queried(texts: list[str], vectors: Any, dense: Any, folder: Path, count: int
     for text in texts:
         writer.add(text)
     words = BM25([writer.finish()], analyzer)
-    queries, near = asked(count, texts, vectors)
-    questions = [Question(text, vector, "both", None, None) for text, vector in zip(queries, near, strict=True)]
-    best_passages(questions[0], dense, words, texts.__getitem__, 100)  # pages of the files are read
+    both = [zip(*asked(count, texts, vectors, seed), strict=True) for seed in (2, 4)]
+    questions, others = ([Question(text, vector, "both", None, None) for text, vector in each] for each in both)
+    for question in others:  # pages of the files are read, and words known, as in a process that has run for a while
+        best_passages(question, dense, words, texts.__getitem__, 100)
     with Clock() as ours:
         found = [best_passages(question, dense, words, texts.__getitem__, 100).rows[:10] for question in questions]
-    everything = Exact(vectors, dense)
+    everything: Any = Exact(vectors, dense)
     exact = [best_passages(one, everything, words, texts.__getitem__, len(texts)).rows[:10] for one in questions]
     recall = float(np.mean([len(set(a) & set(b)) / 10 for a, b in zip(found, exact, strict=True)]))
     peer = BM25Okapi([text.split() for text in texts])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +79,7 @@ class BM25:
 
     def idf(self, terms: Sequence[str]) -> NDArray[np.float64]:
         """Return how telling each term is: 0 for one that no passage holds."""
-        return self._idf([part.places(terms) for part in self.parts])
+        return self._idf([part.sizes(terms) for part in self.parts])
 
     def found(self, weights: Mapping[str, float]) -> tuple[Rows, Scores]:
         """Return the passages that hold any of the terms, ascending, and their scores; all others have 0.
@@ -87,7 +88,8 @@ class BM25:
             weights: terms with weights, such as those of `counts`.
         """
         places = [part.places(list(weights)) for part in self.parts]
-        values = self._idf(places) * (self.k1 + 1) * np.fromiter(weights.values(), np.float64, len(weights))
+        values = self._idf([[place.stop - place.start for place in own] for own in places]) * (self.k1 + 1)
+        values *= np.fromiter(weights.values(), np.float64, len(weights))
         found, offset = [], 0
         for part, norms, own in zip(self.parts, self._norms, places, strict=True):
             sizes = [place.stop - place.start for place in own]
@@ -105,9 +107,8 @@ class BM25:
         """Return what a passage's length adds below the line of the formula."""
         return self.k1 * (1 - self.b + self.b * length / self._mean)
 
-    def _idf(self, places: Sequence[Sequence[slice]]) -> NDArray[np.float64]:
-        """Return the idf of terms, given their places in each part."""
-        sizes = [[place.stop - place.start for place in own] for own in places]
+    def _idf(self, sizes: Sequence[Any]) -> NDArray[np.float64]:
+        """Return the idf of terms, given how many passages of each part hold them."""
         holding = np.sum(sizes, axis=0, dtype=np.float64) if sizes else np.zeros(0)
         return np.where(holding > 0, np.log1p((self.passages - holding + 0.5) / (holding + 0.5)), 0.0)
 

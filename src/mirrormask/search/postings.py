@@ -5,12 +5,12 @@ A folder of postings is never changed. What is added later has a folder of its o
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -87,23 +87,29 @@ class Postings:
 
     def places(self, terms: Sequence[str]) -> list[slice]:
         """Return for each term which postings are its own; none for one that no passage holds."""
-        coded = [term.encode("utf-8", "replace") for term in terms]
-        keys = np.array([int.from_bytes(term[:8].ljust(8, b"\0")) for term in coded], dtype=np.uint64)
-        bounds = zip(*(np.searchsorted(self.keys, keys, side).tolist() for side in ("left", "right")), strict=True)
-        return [self._place(term, first, last) for term, (first, last) in zip(coded, bounds, strict=True)]
+        return list(itertools.starmap(slice, self._edges_of(terms).tolist()))
 
-    def _place(self, term: bytes, first: int, last: int) -> slice:
-        """Return the postings of a term that is, if any, one of those from `first` to `last`."""
-        if len(term) > 7:
-            first = bisect_left(range(last), term, first, key=self.term)
-        if first == last or (len(term) > 7 and self.term(first) != term):
-            return slice(0, 0)
-        return slice(int(self.starts[first]), int(self.starts[first + 1]))
+    def sizes(self, terms: Sequence[str]) -> Numbers:
+        """Return how many passages hold each term (n,)."""
+        edges = self._edges_of(terms)
+        return edges[:, 1] - edges[:, 0]
+
+    def _edges_of(self, terms: Sequence[str]) -> Numbers:
+        """Return where the postings of each term begin and end (n, 2)."""
+        coded = [term.encode("utf-8", "replace") for term in terms]
+        keys = np.array(coded, dtype="S8").view(">u8").astype(np.uint64)
+        first, last = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
+        known = first < last
+        for place in [place for place, term in enumerate(coded) if len(term) > 7 and known[place]]:
+            first[place] = bisect_left(range(last[place]), coded[place], first[place], key=self.term)
+            known[place] = first[place] < last[place] and self.term(int(first[place])) == coded[place]
+        first = np.where(known, first, 0)
+        return np.stack([self.starts[first], self.starts[np.where(known, first + 1, first)]], axis=1)
 
     def vocabulary(self) -> list[bytes]:
         """Return all terms in their order."""
         letters, edges = self.letters.tobytes(), self.edges.tolist()
-        return [letters[start:end] for start, end in pairwise(edges)]
+        return [letters[start:end] for start, end in itertools.pairwise(edges)]
 
 
 class _Numbered(dict[str, int]):
