@@ -117,3 +117,14 @@ def test_bad_numbers_are_refused(pile: Texts, by_words: ByWords) -> None:
 def test_telling_words_are_frequent_here_and_rare_elsewhere() -> None:
     texts = ["The report says rain again", "A report on the rain", "The report says bread", "Of bread a report"]
     assert telling_words(texts, np.array([0, 0, 1, 1]), count=2) == [["rain", "report"], ["bread", "report"]]
+
+
+def test_a_name_keeps_its_capitals_and_a_first_word_does_not() -> None:
+    texts = [
+        "Rivers of the north",
+        "The rivers of Oslo",
+        "Rivers by the Oslo road",
+        "In Oslo with the river",
+        "Oslo oslo",
+    ]
+    assert telling_words(texts, np.zeros(5, dtype=np.int64), count=2) == [["Oslo", "river"]]

@@ -2,7 +2,7 @@
 
 The distance to the nearest other text is a mixture: for most texts, which have no twin, it is spread around a common
 value; for the others it is smaller. Two Gaussians are fitted, and the threshold is where only one in a thousand of the
-texts without a twin would come so near.
+texts without a twin would come so near, and no more than ten of them all.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ FEWEST = 50
 """Texts needed to tell a threshold from; with fewer it is `DEFAULT`."""
 
 DEFAULT = 0.9
-CHANCE = 0.001
-"""Share of the texts without a twin that would come so near."""
+CHANCE, AT_MOST = 0.001, 10
+"""Share of the texts without a twin that would come so near, and how many of them in all."""
 
 _FITTED = 20_000
 _LEAST, _MOST = 0.5, 0.99
@@ -59,13 +59,14 @@ def choose_closeness(cosines: NDArray[np.floating], *, seed: int = 42) -> Closen
         sample = generator(seed, "closeness").choice(sample, _FITTED, replace=False)
     distances = np.sqrt(np.maximum(2 - 2 * sample, 0))
     middle, spread = _without_twin(distances, seed)
-    reach = middle - norm.isf(CHANCE) * spread
+    chance = min(CHANCE, AT_MOST / len(cosines))
+    reach = middle - norm.isf(chance) * spread
     found = float(np.clip(1 - max(reach, 0) ** 2 / 2, _LEAST, _MOST))
     usual = 1 - middle**2 / 2
     return Closeness(
         found,
         f"Cosine of at least {found:.3f}: the nearest other text is mostly at {usual:.2f}, and of texts without a twin "
-        f"only 1 in {1 / CHANCE:,.0f} would come so near to another.",
+        f"only 1 in {1 / chance:,.0f} would come so near to another.",
     )
 
 

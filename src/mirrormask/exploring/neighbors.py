@@ -38,7 +38,7 @@ def nearest_others(units: Vectors, count: int) -> tuple[NDArray[np.int64], NDArr
     import faiss
 
     count = min(count, len(units) - 1)
-    searched = faiss.IndexFlatIP(units.shape[1])
+    searched: Any = faiss.IndexFlatIP(units.shape[1])
     if len(units) > EXACT:
         cells = int(4 * math.sqrt(len(units)))
         searched = faiss.IndexIVFFlat(searched, units.shape[1], cells, faiss.METRIC_INNER_PRODUCT)

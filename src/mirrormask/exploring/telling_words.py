@@ -71,6 +71,7 @@ def _tells(term: str) -> bool:
 
 
 def _shown(forms: Counter[str]) -> str:
-    """Return the most frequent way a word is written, in lower case where it ever is."""
+    """Return the most frequent way a word is written, in lower case where it often is: names keep their capitals."""
     lower = Counter({form: count for form, count in forms.items() if form == form.lower()})
-    return min((lower or forms).items(), key=lambda each: (-each[1], each[0]))[0]
+    chosen = lower if 4 * lower.total() >= forms.total() else forms
+    return min(chosen.items(), key=lambda each: (-each[1], each[0]))[0]

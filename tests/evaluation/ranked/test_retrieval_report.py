@@ -56,7 +56,7 @@ def test_encoders_words_and_a_searcher_side_by_side(tmp_path: Path) -> None:
     report = found.retrieval
     assert report is not None
     assert report.models == ("blind", "by word", "backwards", BM25), "BM25 is there without being asked for"
-    assert found.own is found.sts is found.geometry is None
+    assert (found.own, found.sts, found.geometry) == (None, None, None)
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))["retrieval"]
     assert content["average"]["over"] == ["one", "two"]
     mean = content["average"]["scores"]

@@ -108,12 +108,18 @@ class EncoderSearcher:
 
     def _encode(self, texts: list[str], role: str) -> NDArray[np.float32]:
         prompt = self._prompts.get(role, "")
-        found = vectors_of(
-            self._encoder, [prompt + text for text in texts], name=self._name, max_length=self._max_length
+        return vectors_of(
+            self._encoder,
+            [prompt + text for text in texts],
+            name=self._name,
+            max_length=self._max_length,
+            progress=None if self._progress is None else self._tick,
         )
-        if self._progress is not None:
-            self._progress(self._name, len(texts), len(self._collection.documents) + len(self._collection.queries))
-        return found
+
+    def _tick(self, done: int) -> None:
+        assert self._progress is not None
+        one = self._collection
+        self._progress(f"{self._name} on {one.name}", done, len(one.documents) + len(one.queries))
 
 
 class IndexSearcher:
