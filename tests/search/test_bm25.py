@@ -13,7 +13,7 @@ import pytest
 import mirrormask.search.postings as postings_module
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.search.analysis import Analyzer
-from mirrormask.search.bm25 import BM25
+from mirrormask.search.bm25 import BM25, highest
 from mirrormask.search.postings import Postings, PostingsWriter, merge, postings_of
 
 _WORDS = "amber basin cedar delta ember fjord glade heath islet knoll lagoon marsh oasis prairie quarry ridge"
@@ -143,3 +143,26 @@ def test_terms_are_found_by_their_first_letters_and_the_rest() -> None:
     found = postings.places([*terms, "", "b", "abcdefghx", "abcdefghijk", "zz"])
     held = [postings.passages[place].tolist() for place in found]
     assert held == [[0], [0], [0], [0], [0, 1], [0], [0, 1], [0], [], [], [], [], []]
+
+
+@pytest.mark.parametrize("size", [20, 62])
+def test_some_passages_score_as_they_do_among_all(texts: list[str], size: int) -> None:
+    analyzer = Analyzer()
+    words = BM25([postings_of(texts[start : start + size], analyzer) for start in range(0, len(texts), size)], analyzer)
+    rows = np.array([0, 3, 19, 20, 41, 60, 61])
+    for query in QUERIES:
+        some = words.scores_of(words.counts(query), rows)
+        np.testing.assert_allclose(some, words.scores([query])[0][rows], rtol=1e-6)
+
+
+@pytest.mark.parametrize("depth", [1, 7, 100, 4000])
+@pytest.mark.parametrize("share", [0.001, 0.3, 1.0])
+def test_the_highest_are_found_whatever_the_sample_says(depth: int, share: float) -> None:
+    draw = np.random.default_rng(2)
+    scores = np.where(draw.random(3000) < share, draw.random(3000), 0).astype(np.float32)
+    scores[::16] += 5 * (depth == 7)  # a sample that is no sample
+    allowed = draw.random(3000) < 0.5
+    for mask in (None, allowed):
+        there = scores if mask is None else np.where(mask, scores, 0)
+        expected = np.sort(there[there > 0])[::-1][:depth]
+        np.testing.assert_array_equal(np.sort(there[highest(scores, depth, mask)])[::-1], expected)

@@ -44,22 +44,22 @@ def collection() -> tuple[list[str], Exact, BM25]:
     return texts, Exact(vectors), BM25.of(texts)
 
 
-def by_all(texts: list[str], exact: Exact, words: BM25, query: str, vector: Floats, weight: float) -> Floats:
-    """Score everything with everything, and ask once more."""
+def by_all(
+    texts: list[str], exact: Exact, words: BM25, query: str, vector: Floats, weight: float, seen: Rows
+) -> Floats:
+    """Score everything with everything, and ask once more, by scores as long as the first on what was seen."""
     near = exact.all @ vector
     near = (near - near.mean()) / near.std()
 
-    def standard(weights: dict[str, float]) -> Floats:
-        scores = np.zeros(len(texts), dtype=np.float32)
-        rows, found = words.found(weights)
-        scores[rows] = found
-        return (scores - scores.mean()) / scores.std()
-
-    scores = near + weight * standard(words.counts(query))
+    own = words.scores([query])[0]
+    scores = near + weight * (own - own.mean()) / own.std()
     best = np.argsort(-scores, kind="stable")[:HITS]
     heard = np.exp(scores[best]) / np.exp(scores[best]).sum()
     more = expanded(words, words.counts(query), [texts[row] for row in best], heard)
-    return near + weight * standard(more)
+    again = np.zeros(len(texts), dtype=np.float32)
+    words.add_scores(more, again)
+    again *= np.linalg.norm(own[seen]) / np.linalg.norm(again[seen])
+    return near + weight * (again - own.mean()) / own.std()
 
 
 @pytest.mark.parametrize("weight", [0.2, 1.0, 3.0])
@@ -68,9 +68,9 @@ def test_first_hits_have_the_scores_that_everything_gives(
 ) -> None:
     texts, exact, words = collection
     vector = exact.all[7] + 0.5 * exact.all[19]
-    expected = by_all(texts, exact, words, "amber oasis oasis", vector, weight)
     for depth in (40, 300):
         found = search_both(words, exact, "amber oasis oasis", vector, texts.__getitem__, depth=depth, weight=weight)
+        expected = by_all(texts, exact, words, "amber oasis oasis", vector, weight, found.rows)
         np.testing.assert_allclose(found.scores, expected[found.rows], rtol=1e-3, atol=1e-3)
         assert np.argmax(expected) in found.rows
         assert len(found.rows) <= 2 * depth

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ Scores = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 _TERMS = 512
-_OFTEN = 16
+_EVERY = 16
 
 
 class BM25:
@@ -64,11 +64,10 @@ class BM25:
 
     def scores(self, queries: Sequence[str]) -> Scores:
         """Return the scores of all passages for each query (q, n)."""
-        scores = np.zeros((len(queries), self.passages), dtype=np.float32)
-        for row, query in zip(scores, queries, strict=True):
-            rows, row_scores = self.found(self.counts(query))
-            row[rows] = row_scores
-        return scores
+        found = np.zeros((len(queries), self.passages), dtype=np.float32)
+        for row, query in zip(found, queries, strict=True):
+            self.add_scores(self.counts(query), row)
+        return found
 
     def counts(self, query: str) -> dict[str, float]:
         """Return how often a query names each term; of a very long one, the terms it names most."""
@@ -81,27 +80,38 @@ class BM25:
         """Return how telling each term is: 0 for one that no passage holds."""
         return self._idf([part.sizes(terms) for part in self.parts])
 
-    def found(self, weights: Mapping[str, float]) -> tuple[Rows, Scores]:
-        """Return the passages that hold any of the terms, ascending, and their scores; all others have 0.
+    def add_scores(self, weights: Mapping[str, float], scores: Scores) -> None:
+        """Add to `scores` (n,) what terms with weights, such as those of `counts`, give each passage."""
+        for part, offset, norms, places, values in self._asked(weights):
+            there = scores[offset : offset + len(part)]
+            for place, value in zip(places, values, strict=True):
+                passages, gains = part.passages[place], part.counts[place].astype(np.float32)
+                gains /= gains + norms.take(passages)
+                there[passages] = there.take(passages) + value * gains
 
-        Args:
-            weights: terms with weights, such as those of `counts`.
-        """
+    def scores_of(self, weights: Mapping[str, float], rows: Rows) -> Scores:
+        """Return what terms with weights give some passages (m,), in ascending order: quicker than all of them."""
+        scores = np.zeros(len(rows), dtype=np.float32)
+        for part, offset, norms, places, values in self._asked(weights):
+            here = slice(*np.searchsorted(rows, (offset, offset + len(part))).tolist())
+            own = (rows[here] - offset).astype(np.int32)
+            held = norms[own]
+            for place, value in zip(places, values, strict=True):
+                if place.stop > place.start:
+                    found = np.minimum(part.passages[place].searchsorted(own), place.stop - place.start - 1)
+                    counts = part.counts[place].take(found) * (part.passages[place].take(found) == own)
+                    scores[here] += value * counts / np.maximum(counts + held, 1e-9)
+        return scores
+
+    def _asked(self, weights: Mapping[str, float]) -> Iterator[tuple[Postings, int, Scores, list[slice], Scores]]:
+        """Yield each part with its first row, its norms, the places of terms, and what each term is worth."""
         places = [part.places(list(weights)) for part in self.parts]
         values = self._idf([[place.stop - place.start for place in own] for own in places]) * (self.k1 + 1)
         values *= np.fromiter(weights.values(), np.float64, len(weights))
-        found, offset = [], 0
+        offset = 0
         for part, norms, own in zip(self.parts, self._norms, places, strict=True):
-            sizes = [place.stop - place.start for place in own]
-            rows = np.concatenate([part.passages[:0], *(part.passages[place] for place in own)])
-            counts = np.concatenate([part.counts[:0], *(part.counts[place] for place in own)]).astype(np.float32)
-            scores = np.repeat(values.astype(np.float32), sizes) * counts / (counts + norms[rows])
-            rows, scores = _summed(rows, scores, len(part))
-            found.append((rows + offset, scores))
+            yield part, offset, norms, own, values.astype(np.float32)
             offset += len(part)
-        if not found:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-        return np.concatenate([rows for rows, _ in found]), np.concatenate([scores for _, scores in found])
 
     def norm(self, length: int) -> float:
         """Return what a passage's length adds below the line of the formula."""
@@ -113,12 +123,20 @@ class BM25:
         return np.where(holding > 0, np.log1p((self.passages - holding + 0.5) / (holding + 0.5)), 0.0)
 
 
-def _summed(rows: NDArray[np.int32], scores: Scores, passages: int) -> tuple[Rows, Scores]:
-    """Return each row once, ascending, with the sum of its scores, all above 0."""
-    if _OFTEN * len(rows) >= passages:  # a pass over all passages costs less than putting these in order
-        sums = np.bincount(rows, weights=scores, minlength=passages)
-        own = np.flatnonzero(sums)
-        return own, sums[own].astype(np.float32)
-    order = np.argsort(rows, kind="stable")  # quick: each term's rows are sorted already
-    own, firsts = np.unique(rows[order], return_index=True)
-    return own.astype(np.int64), np.add.reduceat(scores[order], firsts) if len(own) else scores
+def highest(scores: Scores, depth: int, allowed: NDArray[np.bool_] | None = None) -> Rows:
+    """Return the rows of the `depth` highest scores above 0, in no order.
+
+    Args:
+        scores: of all passages (n,), most of them far below the highest.
+        depth: how many.
+        allowed: which passages may be among them (n,); None: all.
+    """
+    some = scores[::_EVERY]
+    place = len(some) - 1 - depth // 4  # where a sample has a quarter as many, everything has several times as many
+    bound = max(float(np.partition(some, place)[place]), 0.0) if place > 0 else 0.0
+    for least in (bound, 0.0):
+        rows = np.flatnonzero(scores > least)
+        rows = rows if allowed is None else rows[allowed[rows]]
+        if len(rows) >= depth:
+            break
+    return rows if len(rows) <= depth else rows[np.argpartition(scores[rows], -depth)[-depth:]]

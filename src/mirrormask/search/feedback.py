@@ -7,7 +7,6 @@ Paper: Rocchio 1971, "Relevance feedback in information retrieval", with hits th
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -46,15 +45,16 @@ def expanded(words: BM25, counts: Mapping[str, float], texts: Sequence[str], hea
         return dict(counts)
     gains: dict[str, float] = {}
     for text, share in zip(texts, heard.tolist(), strict=True):
-        terms = words.analyzer.terms(text)
-        norm = words.norm(len(terms))
-        for term, count in Counter(terms).items():
+        held = words.analyzer.terms(text)
+        norm = words.norm(len(held))
+        for term, count in Counter(held).items():
             if len(term) > 1 and term not in STOP_WORDS:
                 gains[term] = gains.get(term, 0.0) + share * count / (count + norm)
-    idf = words.idf(list(gains)).tolist()
-    best = heapq.nlargest(_TERMS, ((gain * own, term) for (term, gain), own in zip(gains.items(), idf, strict=True)))
-    whole = sum(gain for gain, _ in best) or 1.0
+    terms = list(gains)
+    telling = words.idf(terms) * np.fromiter(gains.values(), np.float64, len(terms))
+    best = np.argpartition(telling, -_TERMS)[-_TERMS:] if len(terms) > _TERMS else np.arange(len(terms))
+    new = _NEW * telling / max(float(telling[best].sum()), 1e-9)
     weights = {term: (1 - _NEW) * count / total for term, count in counts.items()}
-    for gain, term in best:
-        weights[term] = weights.get(term, 0.0) + _NEW * gain / whole
+    for number in best.tolist():
+        weights[terms[number]] = weights.get(terms[number], 0.0) + float(new[number])
     return weights

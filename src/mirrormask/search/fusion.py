@@ -7,12 +7,13 @@ everything.
 
 Words weigh more the more their first hit stands out among their first ten, the less the nearest vector stands out for
 this query, and the less neighbors stand out among the vectors of the index at all: an encoder to which everything is
-about equally near has little to say. Then the words are asked once more, with those of the first hits of both.
+about equally near has little to say. Then the words are asked once more of the passages at hand, with the telling
+words of the first hits, and their scores are brought back to the length that they had.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Protocol
@@ -20,7 +21,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.search.bm25 import BM25
+from mirrormask.search.bm25 import BM25, highest
 from mirrormask.search.feedback import HITS, expanded, shares
 
 Floats = NDArray[np.float32]
@@ -64,50 +65,6 @@ class Joined:
         return found
 
 
-class _Words:
-    """What words say of all passages, standardized.
-
-    Args:
-        words: the index's.
-        weights: of terms.
-    """
-
-    def __init__(self, words: BM25, weights: Mapping[str, float]) -> None:
-        self._rows, scores = words.found(weights)
-        count = max(words.passages, 1)
-        mean = float(scores.sum(dtype=np.float64)) / count
-        square = float(np.square(scores, dtype=np.float64).sum()) / count
-        deviation = max(square - mean * mean, 1e-12) ** 0.5
-        self._standard, self._none = ((scores - mean) / deviation).astype(np.float32), -mean / deviation
-        self._full = count <= len(scores)
-
-    @property
-    def gap(self) -> float:
-        """Return by how much of itself the first hit is above the tenth, which may be one without any term."""
-        if len(self._standard) == 0 or self._standard.max() <= 0:
-            return 0.0
-        place = max(len(self._standard) - _FIRST, 0)
-        tenth = np.partition(self._standard, place)[place]
-        if len(self._standard) < _FIRST and not self._full:
-            tenth = self._none
-        return float(1 - tenth / self._standard.max())
-
-    def first(self, depth: int, allowed: Mask | None) -> Rows:
-        """Return the rows of the highest scores, in no order."""
-        rows, scores = self._rows, self._standard
-        if allowed is not None:
-            rows, scores = rows[allowed[rows]], scores[allowed[rows]]
-        return rows[np.argpartition(scores, -depth)[-depth:]] if len(rows) > depth else rows
-
-    def of(self, rows: Rows) -> Floats:
-        """Return the scores of some rows."""
-        if not len(self._rows):
-            return np.zeros(len(rows), dtype=np.float32)
-        places = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
-        found: Floats = np.where(self._rows[places] == rows, self._standard[places], self._none).astype(np.float32)
-        return found
-
-
 def search_both(
     words: BM25,
     vectors: Vectors,
@@ -134,25 +91,30 @@ def search_both(
         concentrated: the index's `concentration`.
     """
     counts = words.counts(text)
-    first = _Words(words, counts)
+    scores = np.zeros(words.passages, dtype=np.float32)
+    words.add_scores(counts, scores)
     near, rows = vectors.search(vector[None], depth, allowed)
     nearest = rows[0][rows[0] >= 0]
     mean, deviation = (float(moment[0]) for moment in vectors.moments(vector[None]))
+    rows = np.union1d(nearest, highest(scores, depth, allowed))
+    by_vectors = ((vectors.scores(vector, rows) - mean) / deviation).astype(np.float32)
+    middle = float(scores.mean()) if len(scores) else 0.0
+    spread = float(np.sqrt(max(scores @ scores / max(len(scores), 1) - middle**2, 1e-12)))
     if weight is None:
-        highest = (float(near[0][0]) - mean) / deviation if len(nearest) else 1.0
-        weight = word_weight(first.gap, highest, concentrated)
-
-    def joined(part: _Words) -> Joined:
-        both = np.union1d(nearest, part.first(depth, allowed))
-        by_vectors = (vectors.scores(vector, both) - mean) / deviation
-        return Joined(both, np.float32(weight) * part.of(both), by_vectors.astype(np.float32))
-
-    found = joined(first)
-    if not weight or not len(found.rows):
+        best = np.sort(scores[highest(scores, _FIRST)])
+        tenth = best[-_FIRST] if len(best) >= _FIRST else 0.0
+        gap = (best[-1] - tenth) / (best[-1] - middle) if len(best) else 0.0
+        top = (float(near[0][0]) - mean) / deviation if len(nearest) else 1.0
+        weight = word_weight(gap, top, concentrated)
+    own = scores[rows]
+    found = Joined(rows, (weight * (own - middle) / spread).astype(np.float32), by_vectors)
+    if not weight or not own.any():
         return found
-    best = np.argsort(-found.scores, kind="stable")[:HITS]
-    texts = [passage(row) for row in found.rows[best].tolist()]
-    return joined(_Words(words, expanded(words, counts, texts, shares(found.scores[best]))))
+    first = np.argsort(-found.scores, kind="stable")[:HITS]
+    texts = [passage(row) for row in rows[first].tolist()]
+    again = words.scores_of(expanded(words, counts, texts, shares(found.scores[first])), rows)
+    again *= np.linalg.norm(own) / max(float(np.linalg.norm(again)), 1e-9)
+    return Joined(rows, (weight * (again - middle) / spread).astype(np.float32), by_vectors)
 
 
 def word_weight(gap: float, nearest: float, concentrated: float) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.search.bm25 import BM25
+from mirrormask.search.bm25 import BM25, highest
 from mirrormask.search.dense import Dense
 from mirrormask.search.fusion import search_both
 
@@ -70,12 +70,9 @@ def best_documents(
 def best_passages(question: Question, dense: Dense, words: BM25, passage: Passage, depth: int) -> Found:
     """Return the best passages, in order: all that one of the parts has among its first `depth`."""
     if question.mode == "words":
-        rows, scores = words.found(words.counts(question.text))
-        if question.allowed is not None:
-            rows, scores = rows[question.allowed[rows]], scores[question.allowed[rows]]
-        if len(rows) > depth:
-            first = np.argpartition(scores, -depth)[-depth:]
-            rows, scores = rows[first], scores[first]
+        everything = words.scores([question.text])[0]
+        rows = highest(everything, depth, question.allowed)
+        scores = everything[rows]
         return _ordered(rows, scores, scores, np.zeros_like(scores))
     assert question.vector is not None
     if question.mode == "vectors":
