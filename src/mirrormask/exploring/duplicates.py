@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import MirrormaskError, between, one_of
+from mirrormask.core.errors import MirrormaskError, at_least, between, one_of
 from mirrormask.core.storage import atomic_file
 from mirrormask.exploring.closeness import Closeness, choose_closeness
 from mirrormask.exploring.near_words import Pairs, near_by_words, normal
@@ -176,9 +176,10 @@ def find_duplicates(
         progress: called as texts are encoded.
     """
     one_of("by", by, BY, of="duplicates")
+    at_least("max_length", max_length, 8, of="duplicates")
     between("words", words, 0.05, 1.0001, of="duplicates")
     if threshold is not None:
-        between("threshold", threshold, -1, 1.0001, of="duplicates")
+        between("threshold", threshold, 0, 1.0001, of="duplicates")
     same: dict[str, list[int]] = {}
     for place, text in enumerate(texts.texts):
         same.setdefault(normal(text), []).append(place)

@@ -127,6 +127,7 @@ def draw_map(
         progress: called as texts are encoded and laid out.
     """
     at_least("texts", len(texts), FEWEST, of="a map")
+    at_least("max_length", max_length, 8, of="a map")
     at_least("most", most, FEWEST, of="a map")
     chosen = _sample(texts, most, seed)
     count = groups if groups is not None else _usual_groups(len(chosen))
