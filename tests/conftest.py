@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import fcntl
 import itertools
 import os
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,9 +53,33 @@ def sentences() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """Return a function that makes a folder once, by whichever process asks first: ``made_once("tiny", build_tiny)``.
+
+    Whoever reads it leaves it as it is.
+    """
+    own = tmp_path_factory.getbasetemp()
+    root = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+    def find(name: str, make: Callable[[Path], object]) -> Path:
+        place = root / f"once-{name}"
+        with (root / f"once-{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not place.exists():
+                half = root / f"half-{name}"
+                shutil.rmtree(half, ignore_errors=True)
+                half.mkdir()
+                make(half / name)
+                half.rename(place)
+        return place / name
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(made_once: Callable[..., Path]) -> Path:
     """A masked LM of 3 layers, 32 wide, with a WordPiece tokenizer of its own, saved in float16."""
-    return build_tiny(tmp_path_factory.mktemp("models") / "tiny")
+    return made_once("tiny", build_tiny)
 
 
 def build_tiny(folder: Path, kind: str = "bert") -> Path:
@@ -108,12 +135,29 @@ def tiny_of_kind(tmp_path: Path) -> Callable[[str], Path]:
     return lambda kind: build_tiny(tmp_path / kind, kind)
 
 
-@pytest.fixture
-def tiny(tiny_folder: Path) -> Callable[..., Any]:
-    """Return a builder of fresh tiny encoders: ``tiny(pooling="cls")``."""
+@pytest.fixture(scope="session")
+def tiny_of_options(tiny_folder: Path) -> Callable[..., Any]:
+    """Return a function that opens the tiny encoder with such options, once for all tests; they take copies."""
+    import torch
+
     from mirrormask.models.encoder import build_encoder
 
-    return lambda **options: build_encoder(tiny_folder, device="cpu", **options)
+    made: dict[str, Any] = {}
+
+    def find(**options: Any) -> Any:
+        key = repr(sorted(options.items()))
+        if key not in made:
+            with torch.random.fork_rng():  # whoever draws next draws the same, whether it was opened before or not
+                made[key] = build_encoder(tiny_folder, device="cpu", **options)
+        return made[key]
+
+    return find
+
+
+@pytest.fixture
+def tiny(tiny_of_options: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a builder of fresh tiny encoders: ``tiny(pooling="cls")``."""
+    return lambda **options: copy.deepcopy(tiny_of_options(**options))
 
 
 @pytest.fixture

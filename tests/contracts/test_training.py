@@ -73,10 +73,13 @@ class Given:
             yield self.batches[number % len(self.batches)]
 
 
-@pytest.fixture
-def text(tiny: Callable[..., Any], sentences: list[str], tmp_path: Path) -> LazyTokens:
+@pytest.fixture(scope="module")
+def text(
+    tiny_of_options: Callable[..., Any], sentences: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> LazyTokens:
     """Return the tokens of some sentences, for parts that read the text before training."""
-    return LazyTokens(build_corpus(sentences, tmp_path / "text"), tiny().tokenizer, max_tokens=32)
+    corpus = build_corpus(sentences, tmp_path_factory.mktemp("corpus") / "text")
+    return LazyTokens(corpus, tiny_of_options().tokenizer, max_tokens=32)
 
 
 @pytest.fixture
@@ -96,9 +99,9 @@ def make(tiny: Callable[..., Any], text: LazyTokens) -> Callable[..., tuple[Meth
     return build
 
 
-@pytest.fixture
-def source(tiny: Callable[..., Any], sentences: list[str]) -> Given:
-    encoder = tiny()
+@pytest.fixture(scope="module")
+def source(tiny_of_options: Callable[..., Any], sentences: list[str]) -> Given:
+    encoder = tiny_of_options()
     texts = [" ".join(text.split()[: 3 + i % 7]) for i, text in enumerate(sentences)]
     return Given([Batch((tokenize(encoder, texts[i * 8 : (i + 1) * 8]),)) for i in range(4)])
 

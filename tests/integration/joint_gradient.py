@@ -1,4 +1,4 @@
-"""Run by `accelerate launch`: one backward pass over a joint batch, the gradients written by the first process."""
+"""Run by `accelerate launch`: a backward pass over each joint batch, the gradients written by the first process."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from mirrormask.training.method import Method
 from mirrormask.views import Vocabulary
 
 
-def main(model: str, texts: str, columns: int, both: bool, out: str) -> None:
-    accelerator = Accelerator(cpu=True)
+def main(accelerator: Accelerator, model: str, texts: str, columns: int, both: bool, out: str) -> None:
     encoder = build_encoder(model, pooling="mean", device="cpu")
     for module in encoder.modules():  # dropout draws differ between processes by intent
         if isinstance(module, nn.Dropout):
@@ -51,4 +50,7 @@ def main(model: str, texts: str, columns: int, both: bool, out: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "both", sys.argv[5])
+    _, model, *cases = sys.argv
+    accelerator = Accelerator(cpu=True)
+    for texts, columns, directions, out in zip(*[iter(cases)] * 4, strict=True):
+        main(accelerator, model, texts, int(columns), directions == "both", out)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.forked import CLI, Forked
 
-STEPS = 120
-START = [sys.executable, "-c", "from mirrormask.cli import main; main()"]
+STEPS = 90
+START = [sys.executable, "-c", CLI]
 
 Cli = Callable[..., Any]
 
@@ -39,17 +40,10 @@ def steps_in(out: Path) -> int:
 
 def stop_after(command: list[str], out: Path, step: int, how: signal.Signals) -> tuple[int, str, str]:
     """Start a run, send it a signal once it is past `step`, and return exit code, stdout and stderr."""
-    process = subprocess.Popen([*START, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        begun = time.monotonic()
-        while steps_in(out) < step and process.poll() is None and time.monotonic() - begun < 120:
-            time.sleep(0.002)
-        process.send_signal(how)
-        said, complained = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.wait()
-    return process.returncode, said, complained
+    process = Forked(out.parent, "mirrormask", *command)
+    process.until(lambda: steps_in(out) >= step)
+    process.send_signal(how)
+    return process.ended()
 
 
 def weights(out: Path) -> bytes:
@@ -60,7 +54,7 @@ def test_killed_twice_and_resumed_is_bit_identical(
     cli: Cli, arguments: Callable[[Path], list[str]], tmp_path: Path
 ) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    for step in (17, 52):  # neither is a multiple of the checkpoints' distance
+    for step in (17, 37):  # neither is a multiple of the checkpoints' distance
         more = ["--resume"] if step > 17 else []
         code, _, complained = stop_after([*arguments(killed), *more], killed, step, signal.SIGKILL)
         assert code == -signal.SIGKILL, complained
@@ -115,7 +109,8 @@ def test_a_rate_that_ruins_the_model_leaves_what_can_go_on(
     cli: Cli, arguments: Callable[[Path], list[str]], tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    ruinous, slower = ["--learning-rate", "1e20"], ["--learning-rate", "1e-4"]
+    steps = ["--steps", "15"]
+    ruinous, slower = [*steps, "--learning-rate", "1e20"], [*steps, "--learning-rate", "1e-4"]
     ran = cli(*arguments(out), *ruinous)
     assert ran.code == 5
     assert f"the last good weights are in {out / 'checkpoint'} (step 0). Go on with --resume" in ran.err
@@ -126,7 +121,7 @@ def test_a_rate_that_ruins_the_model_leaves_what_can_go_on(
     ran = cli(*arguments(out), *slower, "--resume")
     assert ran.code == 0, ran.err
     assert "From step 1 on the learning rate is 0.0001; it was 1e+20." in ran.err
-    assert steps_in(out) == STEPS
+    assert steps_in(out) == 15
     whole = tmp_path / "whole"
     assert cli(*arguments(whole), *slower, "--quiet").code == 0
     assert weights(out) == weights(whole)
@@ -155,12 +150,10 @@ def test_a_second_run_into_the_same_folder_is_refused(
 ) -> None:
     """It names the process that holds it, touches nothing, and takes over once that one is dead."""
     out = tmp_path / "run"
-    first = subprocess.Popen([*START, *arguments(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = Forked(tmp_path, "mirrormask", *arguments(out))
     try:
-        begun = time.monotonic()
-        while steps_in(out) < 10 and first.poll() is None and time.monotonic() - begun < 120:
-            time.sleep(0.01)
-        os.kill(first.pid, signal.SIGSTOP)
+        first.until(lambda: steps_in(out) >= 10)
+        first.send_signal(signal.SIGSTOP)
         before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
         for more in ([], ["--resume"]):
             ran = cli(*arguments(out), *more)
@@ -169,8 +162,8 @@ def test_a_second_run_into_the_same_folder_is_refused(
             assert f"(mirrormask train {arguments(out)[1]} " in ran.err
         assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
     finally:
-        first.kill()
-        first.communicate()
+        first.send_signal(signal.SIGKILL)
+        first.ended()
     assert cli(*arguments(out), "--resume", "--quiet").code == 0
     assert {path.name for path in out.iterdir()} == {"model", "run.json", "metrics.jsonl"}
 
@@ -178,20 +171,16 @@ def test_a_second_run_into_the_same_folder_is_refused(
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_stopped_before_the_loop_begins(how: signal.Signals, tiny_folder: Path, tmp_path: Path) -> None:
     """While it waits for text: 130 and a sentence."""
-    out = tmp_path / "run"
-    command = [*START, "train", "-", "--model", str(tiny_folder), "--out", str(out)]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, text=True, **pipes)
-    try:
-        begun = time.monotonic()
-        while not (out / "work").is_dir() and time.monotonic() - begun < 120:
-            time.sleep(0.05)
-        process.send_signal(how)
-        said, complained = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == 130, complained
+    out, pipe = tmp_path / "run", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR)  # nobody writes to it, and it does not end
+    command = ["train", "-", "--model", str(tiny_folder), "--out", str(out)]
+    process = Forked(tmp_path, "mirrormask", *command, code=f"import sys; sys.stdin = open({str(pipe)!r}); {CLI}")
+    process.until((out / "work").is_dir)
+    process.send_signal(how)
+    code, said, complained = process.ended()
+    os.close(held)
+    assert code == 130, complained
     assert said == ""
     assert complained.strip().splitlines()[-1] == "Error: Stopped."
     assert "Traceback" not in complained

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.forked import Forked
 
 Cli = Callable[..., Any]
 SMALL = ["--vocabulary", "160", "--layers", "1", "--width", "32", "--heads", "2", "--length", "16", "--held-out", "20"]
-START = [sys.executable, "-c", "from mirrormask.cli import main; main()"]
 
 
 def test_from_text_to_a_model_to_an_encoder(cli: Cli, corpus_file: Path, tmp_path: Path) -> None:
@@ -73,18 +71,14 @@ def test_wrong_values_are_one_sentence(cli: Cli, corpus_file: Path, tmp_path: Pa
 
 
 def test_killed_and_resumed_is_bit_identical(cli: Cli, corpus_file: Path, tmp_path: Path) -> None:
-    command = ["pretrain", str(corpus_file), *SMALL, "--steps", "300", "--batch-size", "8", "--evaluate-every", "25"]
+    command = ["pretrain", str(corpus_file), *SMALL, "--steps", "200", "--batch-size", "8", "--evaluate-every", "25"]
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     assert cli(*command, "--out", whole).code == 0
-    process = subprocess.Popen([*START, *command, "--out", str(cut)], stderr=subprocess.DEVNULL)
     metrics = cut / "metrics.jsonl"
-    begun = time.monotonic()
-    while process.poll() is None and time.monotonic() - begun < 120:
-        if metrics.is_file() and metrics.read_text().count('"loss"') > 40:
-            break
-        time.sleep(0.002)
-    process.kill()
-    assert process.wait() != 0, "it was to be killed before its end"
+    process = Forked(tmp_path, "mirrormask", *command, "--out", str(cut))
+    process.until(lambda: metrics.is_file() and metrics.read_text().count('"loss"') > 30)
+    process.send_signal(signal.SIGKILL)
+    assert process.ended()[0] == -signal.SIGKILL, "it was to be killed before its end"
     assert cli(*command, "--out", cut, "--resume").code == 0
     one, two = ((out / "model" / "model.safetensors").read_bytes() for out in (whole, cut))
     assert one == two

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import runpy
-import subprocess
-import sys
 import tomllib
-from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.integration.forked import CLI, Forked
 
-import mirrormask
 from mirrormask.runs.recipe import TABLES
 from mirrormask.training.settings import Settings
 from mirrormask.views import views
@@ -41,22 +37,24 @@ def test_the_worked_example_of_a_part_works(tmp_path: Path) -> None:
     ((group, points),) = project["project"]["entry-points"].items()
     lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
     (facts / "entry_points.txt").write_text("\n".join(lines) + "\n")
-    paths = [str(tmp_path), str(Path(mirrormask.__file__).parents[1])]
-    run = partial(
-        subprocess.run, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, text=True, check=False
+
+    def run(*arguments: str, code: str = CLI) -> tuple[int, str, str]:
+        return Forked(tmp_path, *arguments, code=code, cwd=tmp_path, paths=(str(tmp_path),)).ended()
+
+    _, said, complained = run(
+        "pytest", "-q", "-p", "no:cacheprovider", ".", code="import pytest; pytest.console_main()"
     )
-    tested = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."], capture_output=True)
-    assert "4 passed" in tested.stdout, tested.stdout + tested.stderr
-    listed = run([sys.executable, "-m", "mirrormask", "list", "--json"], capture_output=True)
-    found = json.loads(listed.stdout)
+    assert "4 passed" in said, said + complained
+    _, listed, _ = run("mirrormask", "list", "--json")
+    found = json.loads(listed)
     assert "word-swap" in [each["name"] for each in found["view"]]
     assert "simcse-swap" in [each["name"] for each in found["method"]]
     assert "word-swap" not in views.names(), "and mirrormask itself is as it was"
     (tmp_path / "word_swap.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
-    broken = run([sys.executable, "-m", "mirrormask", "list", "method"], capture_output=True)
-    assert broken.returncode == 0
-    assert "keyword-passages" in broken.stdout
-    (warning,) = [line for line in broken.stderr.splitlines() if line.strip()]
+    code, listed, complained = run("mirrormask", "list", "method")
+    assert code == 0
+    assert "keyword-passages" in listed
+    (warning,) = [line for line in complained.splitlines() if line.strip()]
     assert warning.startswith("Warning: The plug-in 'word-swap' of my-parts was left out, because word_swap could not")
 
 

@@ -8,14 +8,16 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests.integration.forked import Forked
 
 SCRIPT = Path(__file__).with_name("joint_gradient.py")
+HOME = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 
 def free_port() -> int:
@@ -24,45 +26,40 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def launch(processes: int, *arguments: str) -> None:
-    port = free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "accelerate.commands.launch",
-        "--multi_gpu"
-        if processes > 1
-        else "--cpu",  # how accelerate starts several processes where there is no GPU too
-        "--num_machines",
-        "1",
-        "--mixed_precision",
-        "no",
-    ]
-    command += ["--num_processes", str(processes), "--main_process_port", str(port), "--dynamo_backend", "no"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(
-        [*command, str(SCRIPT), *arguments], capture_output=True, text=True, env=environment, timeout=300
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+CASES = [(1, 9, "both"), (2, 9, "one"), (3, 7, "both")]
 
 
-@pytest.mark.parametrize(("columns", "rows", "directions"), [(1, 9, "both"), (2, 9, "one"), (3, 7, "both")])
-def test_two_processes_give_the_joint_gradient(
-    columns: int, rows: int, directions: str, tiny_folder: Path, sentences: list[str], tmp_path: Path
-) -> None:
-    """With an uneven last batch (7 and 9 rows over 2 processes), with hard negatives (3 columns), and under attacks."""
-    texts = tmp_path / "texts.txt"
-    texts.write_text("\n".join(sentences[: columns * rows]), encoding="utf-8")
-    for processes in (1, 2):
-        launch(
-            processes,
-            str(tiny_folder),
-            str(texts),
-            str(columns),
-            directions,
-            str(tmp_path / f"{processes}.safetensors"),
+@pytest.fixture(scope="module")
+def gradients(made_once: Callable[..., Path], tiny_folder: Path, sentences: list[str]) -> Path:
+    """A folder with the gradients of every case, of one process and of two that `accelerate launch` started."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        by_number: dict[int, list[str]] = {1: [], 2: []}
+        for columns, rows, directions in CASES:
+            texts = folder / f"{columns}.txt"
+            texts.write_text("\n".join(sentences[: columns * rows]), encoding="utf-8")
+            for processes, arguments in by_number.items():
+                out = folder / f"{columns}-{processes}.safetensors"
+                arguments += [str(texts), str(columns), directions, str(out)]
+        alone = Forked(folder, str(SCRIPT), str(tiny_folder), *by_number[1], code=SCRIPT.read_text(), environment=HOME)
+        command = [sys.executable, "-m", "accelerate.commands.launch", "--num_machines", "1", "--mixed_precision", "no"]
+        command += ["--multi_gpu", "--num_processes", "2"]  # how it starts several where there is no GPU too
+        command += ["--main_process_port", str(free_port()), "--dynamo_backend", "no", str(SCRIPT), str(tiny_folder)]
+        launched = subprocess.run(
+            [*command, *by_number[2]], capture_output=True, text=True, env={**os.environ, **HOME}, timeout=300
         )
-    one, two = (load_file(tmp_path / f"{n}.safetensors") for n in (1, 2))
+        assert launched.returncode == 0, launched.stderr[-3000:]
+        code, _, complained = alone.ended(timeout=300)
+        assert code == 0, complained[-3000:]
+
+    return made_once("gradients", make)
+
+
+@pytest.mark.parametrize("columns", [columns for columns, _, _ in CASES])
+def test_two_processes_give_the_joint_gradient(columns: int, gradients: Path) -> None:
+    """With an uneven last batch (7 and 9 rows over 2 processes), with hard negatives (3 columns), and under attacks."""
+    one, two = (load_file(gradients / f"{columns}-{processes}.safetensors") for processes in (1, 2))
     assert (one.pop("processes"), two.pop("processes")) == (1, 2)
     assert one.keys() == two.keys()
     assert len(one) > 20
@@ -70,12 +67,11 @@ def test_two_processes_give_the_joint_gradient(
         torch.testing.assert_close(two[name], one[name], atol=1e-5, rtol=1e-3, msg=name)
 
 
-def start(rank: int, port: int, *arguments: str) -> subprocess.Popen[str]:
+def start(folder: Path, rank: int, port: int, *arguments: str) -> Forked:
     """Start one of two processes of a run, without a launcher that would pass signals on."""
     places = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
-    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-c", "from mirrormask.cli import main; main()", *arguments]
-    return subprocess.Popen(command, env={**os.environ, **places, **meeting}, stderr=subprocess.PIPE, text=True)
+    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return Forked(folder, "mirrormask", *arguments, environment={**places, **meeting, **HOME})
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -85,19 +81,13 @@ def test_all_stop_when_one_is_asked_to(rank: int, tiny_folder: Path, corpus_file
     command = ["train", str(corpus_file), "--model", str(tiny_folder), "--out", str(out), "--batch-size", "8"]
     command += ["--steps", "4000", "--set", "training.evaluate_every=4000"]
     port = free_port()
-    both = [start(each, port, *command) for each in (0, 1)]
-    try:
-        metrics, begun = out / "metrics.jsonl", time.monotonic()
-        while not (metrics.is_file() and metrics.read_text().count('"loss"') > 5) and time.monotonic() - begun < 120:
-            assert [process.poll() for process in both] == [None, None]
-            time.sleep(0.05)
-        both[rank].send_signal(signal.SIGTERM)
-        said = [process.communicate(timeout=60)[1] for process in both]
-    finally:
-        for process in both:
-            process.kill()
-            process.wait()
-    assert [process.returncode for process in both] == [130, 130], said
+    both = [start(tmp_path, each, port, *command) for each in (0, 1)]
+    metrics = out / "metrics.jsonl"
+    both[0].until(lambda: metrics.is_file() and metrics.read_text().count('"loss"') > 5)
+    both[rank].send_signal(signal.SIGTERM)
+    ends = [process.ended() for process in both]
+    said = [complained for _, _, complained in ends]
+    assert [code for code, _, _ in ends] == [130, 130], said
     step = json.loads((out / "checkpoint" / "state.json").read_text())["step"]
     assert 5 < step < 4000
     written = [json.loads(line) for line in metrics.read_text().splitlines()]
