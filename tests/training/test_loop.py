@@ -68,13 +68,13 @@ def test_loss_falls_and_everything_is_written(method: Callable[..., Method], sou
     assert rows[-1]["learning_rate"] == pytest.approx(1e-3 / 30)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize(("precision", "steps"), [("fp32", 9), ("bf16", 5)])  # bf16 is slow where it is emulated
 @pytest.mark.parametrize("accumulation", [1, 2])
 def test_a_stopped_run_resumes_to_the_bit(
-    method: Callable[..., Method], source: Given, tmp_path: Path, accumulation: int, precision: str
+    method: Callable[..., Method], source: Given, tmp_path: Path, accumulation: int, precision: str, steps: int
 ) -> None:
     settings = Settings(
-        **{**SHORT, "precision": precision}, steps=9, accumulation=accumulation, checkpoint_every=2, average=0.5
+        **{**SHORT, "precision": precision}, steps=steps, accumulation=accumulation, checkpoint_every=2, average=0.5
     )
 
     def evaluated(model: Method) -> Callable[[], Score]:
@@ -89,14 +89,14 @@ def test_a_stopped_run_resumes_to_the_bit(
 
     class Killer(Reporter):
         def step(self, step: int, metrics: dict[str, float]) -> None:
-            if step == 7:
+            if step == steps - 2:
                 raise Killed
 
     with pytest.raises(Killed), quickened(stopped):
         fit(stopped, source, settings, tmp_path / "stopped", evaluate=evaluated(stopped), reporter=Killer())
     with quickened(resumed):
         result = fit(resumed, source, settings, tmp_path / "stopped", evaluate=evaluated(resumed), resume=True)
-    assert result.steps == 9
+    assert result.steps == steps
     assert_identical(states(whole), states(resumed))
     clean = [
         [
