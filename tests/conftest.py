@@ -147,7 +147,7 @@ def tiny_of_options(tiny_folder: Path) -> Callable[..., Any]:
     def find(**options: Any) -> Any:
         key = repr(sorted(options.items()))
         if key not in made:
-            with torch.random.fork_rng():  # whoever draws next draws the same, whether it was opened before or not
+            with torch.random.fork_rng(devices=[]):  # the next draw is the same, opened before or not
                 made[key] = build_encoder(tiny_folder, device="cpu", **options)
         return made[key]
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mirrormask.core.errors import DataError
+from mirrormask.core.unknown import UnknownTokens
 from mirrormask.probing.units import UnitTokenizer, spread
 
 WORDS = ["Two", "farmers", "unbelievable", "walked", ",", "talking", "about", "kitchens", "."]
@@ -24,7 +26,9 @@ def test_units_cover_what_the_tokenizer_makes_of_the_text(name: str, request: py
 
 
 def test_spans_and_characters_are_units_too(wordpiece: Any) -> None:
-    units = UnitTokenizer(wordpiece, 64)([["the old boat", "crossed", "the wide river"], list("今天下雨2024年")])
+    fresh = copy.deepcopy(wordpiece)  # of one tokenizer it is told once
+    with pytest.warns(UnknownTokens, match="31% of the tokens are unknown"):
+        units = UnitTokenizer(fresh, 64)([["the old boat", "crossed", "the wide river"], list("今天下雨2024年")])
     assert [len(each) for each in units] == [3, 9]
     assert units[1].sizes.tolist() == [1] * 9
     joined = UnitTokenizer(wordpiece, 64, separator="")([list("今天下雨")])[0]
@@ -32,7 +36,8 @@ def test_spans_and_characters_are_units_too(wordpiece: Any) -> None:
 
 
 def test_what_the_tokenizer_drops_is_unknown(wordpiece: Any) -> None:
-    units = UnitTokenizer(wordpiece, 64)([["the", "​­", "boat"]])[0]
+    with pytest.warns(UnknownTokens, match="33% of the tokens are unknown"):
+        units = UnitTokenizer(copy.deepcopy(wordpiece), 64)([["the", "​­", "boat"]])[0]
     assert units.sizes.tolist()[1] == 1
     assert units.ids[units.starts[1]] == wordpiece.unk_token_id
 
