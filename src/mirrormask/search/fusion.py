@@ -99,7 +99,7 @@ def search_both(
     rows = np.union1d(nearest, highest(scores, depth, allowed))
     by_vectors = ((vectors.scores(vector, rows) - mean) / deviation).astype(np.float32)
     middle = float(scores.mean()) if len(scores) else 0.0
-    spread = float(np.sqrt(max(scores @ scores / max(len(scores), 1) - middle**2, 1e-12)))
+    spread = max(float(scores @ scores) / max(len(scores), 1) - middle**2, 1e-12) ** 0.5
     if weight is None:
         best = np.sort(scores[highest(scores, _FIRST)])
         tenth = best[-_FIRST] if len(best) >= _FIRST else 0.0

@@ -218,7 +218,7 @@ def merge(parts: Sequence[Postings], folder: Path, kept: Sequence[Mask] | None =
     while first < len(order):
         last = first + max(1, int(np.searchsorted(np.cumsum(sizes[first:]), _BLOCK, side="right")))
         blocks = [
-            _block(part, place, *np.searchsorted(place, (first, last)).tolist(), moves)
+            _block(part, place, np.searchsorted(place, (first, last)), moves)
             for part, place, moves in zip(parts, places, moved, strict=True)
         ]
         terms, numbers, often = (np.concatenate(column) for column in zip(*blocks, strict=True))
@@ -231,14 +231,17 @@ def merge(parts: Sequence[Postings], folder: Path, kept: Sequence[Mask] | None =
     counts.finish().close()
     used = [term for term, size in zip(order, stay.tolist(), strict=True) if size]
     lengths = [part.lengths[mask] for part, mask in zip(parts, masks, strict=True)]
-    for name, array_ in zip(("letters", "edges", "keys"), _spelled(used), strict=True):
-        np.save(folder / f"{name}.npy", array_)
+    letters, edges, keys = _spelled(used)
+    np.save(folder / "letters.npy", letters)
+    np.save(folder / "edges.npy", edges)
+    np.save(folder / "keys.npy", keys)
     np.save(folder / "starts.npy", np.append(0, np.cumsum(stay[stay > 0])))
     np.save(folder / "lengths.npy", np.concatenate(lengths))
 
 
-def _block(part: Postings, place: Numbers, start: int, end: int, moved: Numbers) -> tuple[Numbers, Numbers, Any]:
-    """Return term, new passage and count of the postings that stay, of one part's terms from `start` to `end`."""
+def _block(part: Postings, place: Numbers, ends: Numbers, moved: Numbers) -> tuple[Numbers, Numbers, Any]:
+    """Return term, new passage and count of the postings that stay, of one part's terms between two `ends`."""
+    start, end = ends.tolist()
     edges = part.starts[start : end + 1]
     numbers = moved[part.passages[edges[0] : edges[-1]]]
     stay = numbers >= 0
