@@ -48,5 +48,4 @@ def _ideal(places: Places) -> NDArray[np.float64]:
     starts = np.searchsorted(places.owners, np.arange(places.queries))
     place = np.arange(len(order)) - starts[places.owners[order]] + 1  # owners are in order, and so is this
     gained = np.where(place <= AT, places.gains[order] / np.log2(1.0 + place), 0.0)
-    ideal: NDArray[np.float64] = np.bincount(places.owners[order], weights=gained, minlength=places.queries)
-    return ideal
+    return np.bincount(places.owners[order], weights=gained, minlength=places.queries).astype(np.float64)
