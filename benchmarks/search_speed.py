@@ -31,13 +31,12 @@ def named(number: int) -> str:
 
 
 def vectors_of(rows: int, width: int, seed: int) -> Any:
-    """Return clustered vectors of length 1 (rows, width)."""
+    """Return clustered vectors of length 1 (rows, width); some directions vary more than others, as in real ones."""
     fixed, rng = np.random.default_rng(0), np.random.default_rng(seed)
+    spread = np.arange(1, width + 1, dtype=np.float32) ** -0.4
     centers = fixed.normal(size=(1000, width)).astype(np.float32)
-    inner = fixed.normal(size=(32, width)).astype(np.float32) / np.sqrt(32)
-    found = centers[rng.integers(0, len(centers), rows)]
-    found = found + 0.9 * rng.normal(size=(rows, 32)).astype(np.float32) @ inner
-    found += 0.3 * rng.normal(size=(rows, width)).astype(np.float32)
+    found = centers[rng.integers(0, len(centers), rows)] + 0.8 * rng.normal(size=(rows, width)).astype(np.float32)
+    found *= spread
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 

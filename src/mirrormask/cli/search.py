@@ -30,7 +30,7 @@ def search(
         None, "--out", "-o", help="Where the answers to --queries go: .jsonl with passages, anything else a TREC run."
     ),
     weight: float = typer.Option(
-        None, "--weight", help="Of words beside vectors, from 0.", show_default="chosen by the index"
+        None, "--weight", help="Of words beside vectors, from 0.", show_default="chosen for each query"
     ),
     dev: Path = typer.Option(
         None, "--dev", help="A file with columns query and document (its id, or its text): they choose the weight."
@@ -127,7 +127,10 @@ def _show(output: Output, folder: Path, hits: list[Hit]) -> None:
         output.line("Nothing was found. Try other words, --mode vectors, or a wider --where.")
         return
     for number, hit in enumerate(hits, 1):
-        why = " + ".join(f"{share:.0%} {part}" for part, share in hit.shares.items() if share >= 0.005)
+        why = (
+            " + ".join(f"{share:.0%} {part}" for part, share in hit.shares.items() if share >= 0.005)
+            or "little in common"
+        )
         title = hit.metadata.get("title")
         head = Text.assemble((f"{number:>2}  ", "dim"), (hit.id, "bold"), f"  {hit.score:.3f}  ", (why, "dim"))
         output.out.print(head, soft_wrap=True)

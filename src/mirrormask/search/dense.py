@@ -31,7 +31,7 @@ EXACT = 20_000
 
 NEIGHBORS = 32
 _BREADTHS = (128, 256, 512)  # of a search, from quick to thorough
-_ENOUGH, _TRIALS = 0.99, 48
+_ENOUGH, _TRIALS = 0.985, 64
 _MOMENTS, _CONCENTRATION = "moments.npy", "concentration.npy"
 _BLOCK = 8192
 
@@ -223,7 +223,7 @@ def breadth_for(piece: Any) -> int:
     """
     rng = np.random.default_rng(0)
     one, other = (piece.reconstruct_batch(rng.integers(0, piece.ntotal, _TRIALS)) for _ in range(2))
-    queries = one + 0.5 * other
+    queries = one + 0.8 * other
     truth = piece.storage.search(queries, 10)[1]
     for breadth in _BREADTHS:
         found = piece.search(queries, 10, params=_faiss().SearchParametersHNSW(efSearch=breadth))[1]
