@@ -71,16 +71,19 @@ class Exact:
     """All vectors of a collection, as `search_both` asks for them."""
 
     def __init__(self, vectors: Any) -> None:
-        self.vectors, self.mean = vectors, vectors.mean(0)
+        self.all, self.mean = vectors, vectors.mean(0)
         self.spread = (vectors - self.mean).T @ (vectors - self.mean) / len(vectors)
 
     def search(self, queries: Any, top: int, allowed: Any = None) -> tuple[Any, Any]:
-        scores = queries @ self.vectors.T
+        scores = queries @ self.all.T
         order = np.argsort(-scores, axis=1, kind="stable")[:, :top]
         return np.take_along_axis(scores, order, 1), order
 
     def scores(self, query: Any, rows: Any) -> Any:
-        return self.vectors[rows] @ query
+        return self.all[rows] @ query
+
+    def vectors(self, rows: Any) -> Any:
+        return self.all[rows]
 
     def moments(self, queries: Any) -> tuple[Any, Any]:
         return queries @ self.mean, np.sqrt(((queries @ self.spread) * queries).sum(1))

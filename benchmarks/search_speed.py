@@ -157,6 +157,9 @@ class Exact:
     def scores(self, query: Any, rows: Any) -> Any:
         return self._vectors[rows] @ query
 
+    def vectors(self, rows: Any) -> Any:
+        return self._vectors[rows]
+
 
 def peak_memory(rows: int, width: int) -> dict[str, float]:
     """Index that many passages by the whole way, with vectors that are drawn and not encoded; return the peak in MB."""

@@ -29,6 +29,9 @@ class Exact:
     def scores(self, query: Floats, rows: Rows) -> Floats:
         return self.all[rows] @ query
 
+    def vectors(self, rows: Rows) -> Floats:
+        return self.all[rows]
+
     def moments(self, queries: Floats) -> tuple[Floats, Floats]:
         scores = queries @ self.all.T
         return scores.mean(1), scores.std(1)
@@ -59,7 +62,9 @@ def by_all(
     again = np.zeros(len(texts), dtype=np.float32)
     words.add_scores(more, again)
     again *= np.linalg.norm(own[seen]) / np.linalg.norm(again[seen])
-    return near + weight * (again - own.mean()) / own.std()
+    nearer = exact.all @ vector + 0.3 * exact.all @ (heard @ exact.all[best])
+    nearer = near[seen].mean() + (nearer - nearer[seen].mean()) * near[seen].std() / nearer[seen].std()
+    return nearer + weight * (again - own.mean()) / own.std()
 
 
 @pytest.mark.parametrize("weight", [0.2, 1.0, 3.0])

@@ -8,7 +8,7 @@ everything.
 Words weigh more the more their first hit stands out among their first ten, the less the nearest vector stands out for
 this query, and the less neighbors stand out among the vectors of the index at all: an encoder to which everything is
 about equally near has little to say. Then the words are asked once more of the passages at hand, with the telling
-words of the first hits, and their scores are brought back to the length that they had.
+words of the first hits, the query's vector takes a step toward these, and both scores keep the size they had.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ Mask = NDArray[np.bool_]
 
 _WEIGHT = 5.8
 _FIRST = 10
+_STEP = 0.3
 _LEAST, _MOST = 0.4, 3.0
 _SAMPLE, _BESIDE = 256, 5
 
@@ -43,6 +44,10 @@ class Vectors(Protocol):
 
     def scores(self, query: Floats, rows: Rows) -> Floats:
         """Return how near some rows are to a query (n,)."""
+        ...
+
+    def vectors(self, rows: Rows) -> Floats:
+        """Return some rows' vectors (n, d)."""
         ...
 
     def moments(self, queries: Floats) -> tuple[Floats, Floats]:
@@ -112,9 +117,13 @@ def search_both(
         return found
     first = np.argsort(-found.scores, kind="stable")[:HITS]
     texts = [passage(row) for row in rows[first].tolist()]
-    again = words.scores_of(expanded(words, counts, texts, shares(found.scores[first])), rows)
+    heard = shares(found.scores[first])
+    again = words.scores_of(expanded(words, counts, texts, heard), rows)
     again *= np.linalg.norm(own) / max(float(np.linalg.norm(again)), 1e-9)
-    return Joined(rows, (weight * (again - middle) / spread).astype(np.float32), by_vectors)
+    held = vectors.vectors(rows)
+    nearer = vectors.scores(vector, rows) + _STEP * held @ (heard @ held[first])
+    nearer = by_vectors.mean() + (nearer - nearer.mean()) * (by_vectors.std() / max(float(nearer.std()), 1e-9))
+    return Joined(rows, (weight * (again - middle) / spread).astype(np.float32), nearer.astype(np.float32))
 
 
 def word_weight(gap: float, nearest: float, concentrated: float) -> float:
