@@ -270,6 +270,7 @@ def test_bad_input(there: Path, monkeypatch: pytest.MonkeyPatch, arguments: tupl
     monkeypatch.chdir(there)
     monkeypatch.setenv("MIRRORMASK_DATA", str(there))
     monkeypatch.setenv("MIRRORMASK_MODELS", "")
+    shutil.rmtree(there / "out", ignore_errors=True)  # of the case before, whichever it was
     before = contents(there)
     ran = run(arguments)
     assert contents(there) == before, "what was there stays as it was"
@@ -279,6 +280,7 @@ def test_bad_input(there: Path, monkeypatch: pytest.MonkeyPatch, arguments: tupl
 @pytest.mark.parametrize("number", range(0, len(CASES), len(CASES) // 8))
 def test_bad_input_of_a_real_process(there: Path, number: int) -> None:
     _, arguments, code = CASES[number]
+    shutil.rmtree(there / "out", ignore_errors=True)
     environment = {**os.environ, "MIRRORMASK_DATA": str(there), "MIRRORMASK_MODELS": "", "COLUMNS": "40"}
     command = [os.fsencode(each) for each in (sys.executable, "-m", "mirrormask", *arguments)]
     done = subprocess.run(command, cwd=there, env=environment, capture_output=True, timeout=300, check=False)
