@@ -51,6 +51,8 @@ def perform(recipe: Recipe, out: Path, *, resume: bool, output: Output) -> None:
 def outcome(record: Mapping[str, Any]) -> list[str]:
     """Return what a run came to, in lines: what was kept, and what it does better than before."""
     result, lines = record["result"], []
+    if "adaptation" in record:
+        return [record["adaptation"]["reason"]]
     rows = {row["step"]: row for row in result["history"]}
     if result["best_step"] in rows:
         name = record["selection"]["by"]

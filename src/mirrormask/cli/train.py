@@ -44,12 +44,16 @@ def train(
     dev: str = typer.Option(
         "",
         "--dev",
-        help="Choose checkpoints by labels: an STS task (stsb-dev) or a file with sentence1, sentence2, score. "
-        "Without it they are chosen without labels.",
+        help="Choose what is kept by labels: an STS task (stsb-dev), a file with sentence1, sentence2, score or with "
+        "query, document, or a folder with judged queries. Without it that is chosen without labels.",
         rich_help_panel=TEXT,
     ),
     method: str = typer.Option(
-        "", "--method", help="Method by name; see `mirrormask list method`.", rich_help_panel=HOW
+        "",
+        "--method",
+        help="Method by name; see `mirrormask list method`. Unless named, a sentence encoder is adapted, and another "
+        "model taught to be one.",
+        rich_help_panel=HOW,
     ),
     pairing: str = typer.Option(
         "", "--pairing", help="Where positives come from, if not as the method says.", rich_help_panel=HOW
@@ -109,7 +113,8 @@ def train(
 
     check_names(corpus)
     from mirrormask.cli.running import perform
-    from mirrormask.runs.folder import start_of
+    from mirrormask.runs.adapting import method_for
+    from mirrormask.runs.folder import begun_with
     from mirrormask.runs.recipe import apply_overrides, build_recipe
 
     training: dict[str, Any] = {
@@ -123,7 +128,8 @@ def train(
         "trackers": tracker,
     }
     training = {key: value for key, value in training.items() if value not in (None, [])}
-    start = model or (start_of(out) if resume else "") or DEFAULT_START
+    start = model or (begun_with(out, "model") if resume else "") or DEFAULT_START
+    method = method or (begun_with(out, "method") if resume else "")
     tables: dict[str, Any] = {
         "model": {"name": start, "pooling": pooling, "template": template, "lora": lora},
         "data": {
@@ -136,7 +142,7 @@ def train(
             "limit": limit,
             "dev": dev,
         },
-        "method": {"name": method} if method else {},
+        "method": {"name": method_for(start, method=method, pairing=pairing, pooling=pooling)},
         "pairing": {"name": pairing} if pairing else {},
         "training": {**training, "precision": precision, "seed": seed},
     }

@@ -57,7 +57,7 @@ class Rest(Some):
         middle = np.array([len(examples) // 2])
         alone = len(examples.sharing(middle)) == 1
         self._order = shuffled(len(examples), max(examples.together, 1 if alone else RUN), seed)
-        chosen = self._order.take(0, aside)
+        self.aside_numbers = chosen = self._order.take(0, aside)
         left_out = np.setdiff1d(examples.sharing(chosen), chosen)
         super().__init__(examples, len(examples) - aside - len(left_out))
         # an example left out gives its place to one from the end of the order, which is as much shorter

@@ -124,7 +124,7 @@ def facts_of(folder: Path | str) -> dict[str, Any]:
 
 def _open(folder: str, pooling: str | None, template: str, device: str | None) -> SentenceTransformer:
     options = model_options(folder)
-    if _is_sentence_encoder(folder):
+    if is_sentence_encoder(folder):
         encoder = SentenceTransformer._load_with_module_classes(
             folder, OUR_MODULES, device=device, model_kwargs=options
         )
@@ -165,7 +165,9 @@ def _has_optional_pooler(model_class: Any) -> bool:
     return "add_pooling_layer" in inspect.signature(model_class.__init__).parameters
 
 
-def _is_sentence_encoder(folder: str) -> bool:
+def is_sentence_encoder(name: str | Path) -> bool:
+    """Say whether a name leads to a sentence encoder, and not to a masked LM or a plain encoder."""
+    folder = resolve(name)
     if Path(folder).is_dir():
         return (Path(folder) / "modules.json").is_file()
     from transformers.utils.hub import cached_file

@@ -68,11 +68,16 @@ def is_finished(out: Path) -> bool:
     return (out / RECORD).is_file() and (out / MODEL).is_dir()
 
 
-def start_of(out: Path) -> str:
-    """Return what model the unfinished run in a folder began with, whatever the default is by now; empty for none."""
+def begun_with(out: Path, part: str) -> str:
+    """Return the model or the method that the unfinished run in a folder began with, whatever the default is by now.
+
+    Args:
+        out: the folder; where there is no such run in it, the answer is empty.
+        part: `model` or `method`.
+    """
     state = recovered(out / CHECKPOINT) / STATE
     try:
-        return str(read_json(state)["plan"]["recipe"]["model"]["name"]) if state.is_file() else ""
+        return str(read_json(state)["plan"]["recipe"][part]["name"]) if state.is_file() else ""
     except (OSError, ValueError, KeyError, TypeError):  # whoever loads the checkpoint says that it is damaged
         return ""
 

@@ -25,6 +25,7 @@ from mirrormask.methods import methods
 from mirrormask.models.encoder import build_encoder, pooling_of, save_encoder, training_head
 from mirrormask.models.mask_prompt import TEMPLATE
 from mirrormask.models.precision import best_precision, varied_shapes
+from mirrormask.runs.adapting import Adapting, texts_aside
 from mirrormask.runs.folder import MODEL, RECORD, WORK, RunResult, held_folder, spare_read, tidy
 from mirrormask.runs.partners import partners_found
 from mirrormask.runs.recipe import Recipe
@@ -92,7 +93,13 @@ def _run(
     check_dev(recipe.data.dev)
     torch.manual_seed(derive(recipe.seeds.initialization, "weights"))
     encoder, pooling = _encoder(recipe, composition)
+    settings = _fitting(settings, recipe, encoder)
     method_text = _Text(recipe, composition, settings, encoder, out / WORK, work, source, reporter)
+    adapting = None
+    if composition.between:
+        adapting = Adapting(encoder, method_text.corpus, method_text.aside, recipe.data.dev, recipe.seeds.data)
+        composition = methods.build(recipe.method.name, **{"weight": adapting.weight, **recipe.method.parameters})
+        settings = _fitting(_settings(recipe, composition), recipe, encoder)
     device = next(encoder.parameters()).device
     total = settings.total_steps(len(method_text.batches))
     compiled = should_compile(settings.compile, device, total, settings.max_length)
@@ -108,30 +115,40 @@ def _run(
     )
     method.to(device)
     method.check(method_text.batches.at(0, rank=rank, world=processes))
-    selection = choose_selection(method, recipe.data.dev, method_text.held_out)
+    if adapting is None:
+        selection = choose_selection(method, recipe.data.dev, method_text.held_out)
+    else:
+        selection = adapting.follow(encoder, composition.between)
     reporter.say(selection.explanation)
     partners = [partners_found(encoder, method_text.held_out)]
-    with quickened(encoder), varied_shapes():
-        start = _announce(method, method_text, settings, composition, total, selection, reporter)
-        if compiled:
-            replay = can_replay(device, settings, one_pass=composition.one_pass, processes=processes)
-            compile_encoder(encoder, replay=replay)
-        result = fit(
-            method,
-            method_text.batches,
-            settings,
-            out,
-            stabilizer=composition.stabilizer,
-            evaluate=selection.score,
-            reporter=reporter,
-            resume=resume,
-            plan={"recipe": recipe.record(), "corpus": method_text.corpus.fingerprint, "processes": processes},
-            same_rate=same_rate,
-            start=start,
-        )
+    if adapting is not None and adapting.judge is None:
+        result = Result(0, 0, None, [], 0.0, stopped_early=False, kept_start=True)
+    else:
+        with quickened(encoder), varied_shapes():
+            start = _announce(method, method_text, settings, composition, total, selection, reporter, adapting)
+            if compiled:
+                replay = can_replay(device, settings, one_pass=composition.one_pass, processes=processes)
+                compile_encoder(encoder, replay=replay)
+            result = fit(
+                method,
+                method_text.batches,
+                settings,
+                out,
+                stabilizer=composition.stabilizer,
+                evaluate=selection.score,
+                reporter=reporter,
+                resume=resume,
+                plan={"recipe": recipe.record(), "corpus": method_text.corpus.fingerprint, "processes": processes},
+                same_rate=same_rate,
+                start=start,
+            )
     restore(encoder)
+    if adapting is not None:
+        result = adapting.choose(result)
     partners.append(partners_found(encoder, method_text.held_out))
     record = _record(recipe, composition, settings, pooling, method_text, selection, result, encoder)
+    if adapting is not None:
+        record["adaptation"] = adapting.record()
     if None not in partners:
         record["partners_found"] = dict(zip(("before", "after"), partners, strict=True))
     if rank == 0:
@@ -146,7 +163,8 @@ def prepare_text(recipe: Recipe, work: Path, reporter: Reporter | None = None) -
     """Read, tokenize and pair the text of a recipe into `work`, so that runs given the same folder find it there."""
     composition: Composition = methods.build(recipe.method.name, **recipe.method.parameters)
     encoder, _ = _encoder(recipe, composition)
-    _Text(recipe, composition, _settings(recipe, composition), encoder, work, work, None, reporter or Reporter())
+    settings = _fitting(_settings(recipe, composition), recipe, encoder)
+    _Text(recipe, composition, settings, encoder, work, work, None, reporter or Reporter())
 
 
 class _Text:
@@ -191,12 +209,14 @@ class _Text:
         else:
             self.tokens = build_tokens(self.corpus, tokenizer, _own((shared or folder) / "tokens"), max_tokens=keep)
         examples = self.pairing.index(self.corpus, self.tokens, _own(folder / "pairs"))
-        aside = 0 if data.dev else min(HELD_OUT, len(examples) // 10)
+        aside = min(HELD_OUT, len(examples) // 10)
         aside = aside if aside >= FEWEST_ASIDE else 0
-        rest = Rest(examples, aside, derive(recipe.seeds.data, "held-out"))
-        self.held_out = None
-        if aside:
-            shape = {"batch_size": min(HELD_OUT_BATCH, aside), "max_length": settings.max_length}
+        if composition.between:
+            aside = texts_aside(len(examples))
+        rest = Rest(examples, 0 if data.dev else aside, derive(recipe.seeds.data, "held-out"))
+        self.aside, self.held_out = rest.aside_numbers, None
+        if len(self.aside) and not composition.between:
+            shape = {"batch_size": min(HELD_OUT_BATCH, len(self.aside)), "max_length": settings.max_length}
             self.held_out = Batches(rest.aside(), frame, **shape, seed=recipe.seeds.data, drop_last=True)
         self.batches = Batches(
             rest,
@@ -231,6 +251,18 @@ def _settings(recipe: Recipe, composition: Composition) -> Settings:
     return settings
 
 
+def _fitting(settings: Settings, recipe: Recipe, encoder: Any) -> Settings:
+    """Return the settings with the method's length cut to what the model can read; one asked for stays."""
+    if "max_length" in recipe.training:
+        return settings
+    return dataclasses.replace(settings, max_length=min(settings.max_length, _longest(encoder, settings.max_length)))
+
+
+def _longest(encoder: Any, otherwise: int) -> int:
+    positions = getattr(encoder[0].model.config, "max_position_embeddings", None)
+    return int(min(positions or otherwise, encoder.tokenizer.model_max_length))
+
+
 def _check_length(max_length: int, frame: int, encoder: Any) -> None:
     """Refuse a length that leaves no room for text, or that the model has no positions for."""
     if max_length <= frame:
@@ -238,8 +270,7 @@ def _check_length(max_length: int, frame: int, encoder: Any) -> None:
             f"The 'max_length' of training must be at least {frame + 1}, because the template or special tokens alone "
             f"take {frame}. Got {max_length}."
         )
-    positions = getattr(encoder[0].model.config, "max_position_embeddings", None)
-    longest = min(positions or max_length, encoder.tokenizer.model_max_length)
+    longest = _longest(encoder, max_length)
     if max_length > longest:
         raise MirrormaskError(
             f"The 'max_length' of training must be at most {longest}, the most this model can read. Got {max_length}."
@@ -269,6 +300,7 @@ def _announce(
     total: int,
     selection: Selection,
     reporter: Reporter,
+    adapting: Adapting | None,
 ) -> Score | None:
     """Say what the run is and what it will take, and return the score before training, which that is measured with."""
     precision = best_precision(next(method.parameters()).device, settings.precision)
@@ -280,6 +312,9 @@ def _announce(
     method.eval()
     score = selection.score() if selection.score is not None else None
     times = 0 if score is None else -(-total // (settings.evaluate_every or max(1, total // 10)))
+    evaluations = (time.monotonic() - begun) * times
+    if adapting is not None:
+        evaluations = adapting.seconds * (1 + len(composition.between))
     expected = estimate(
         method,
         batch,
@@ -287,7 +322,7 @@ def _announce(
         precision,
         passes=composition.stabilizer.passes * settings.accumulation,
         reading=reading,
-        evaluations=(time.monotonic() - begun) * times,
+        evaluations=evaluations,
     )
     truncated = (
         f"; {text.tokens.truncated:,} texts cut at {text.tokens.max_tokens} tokens" if text.tokens.truncated else ""

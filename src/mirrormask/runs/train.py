@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mirrormask.models.names import DEFAULT_START
-from mirrormask.runs.folder import RunResult
-from mirrormask.runs.recipe import DEFAULT_METHOD, build_recipe
+from mirrormask.runs.adapting import method_for
+from mirrormask.runs.folder import RunResult, begun_with
+from mirrormask.runs.recipe import build_recipe
 from mirrormask.runs.runner import Reporter, run_recipe
 
 
@@ -17,7 +18,7 @@ def train(
     *,
     out: str | Path,
     model: str | Path = DEFAULT_START,
-    method: str = DEFAULT_METHOD,
+    method: str = "",
     pooling: str = "",
     dev: str | Path = "",
     seed: int = 42,
@@ -35,9 +36,10 @@ def train(
         corpus: a file or several, the name of a corpus or dataset, or texts (or tuples of texts) in Python.
         out: folder of the run; the encoder will be in `out/model`.
         model: where to start.
-        method: a method by name.
+        method: a method by name; by default a sentence encoder is adapted, and another model taught.
         pooling: a pooling by name; by default the model's own, or the method's.
-        dev: an STS task or a file of scored pairs to choose checkpoints by; without it they are chosen without labels.
+        dev: an STS task or a file, of scored pairs or of queries with their documents, to choose what is kept by;
+            without it that is chosen without labels.
         seed: same seed, same encoder.
         lora: rank of adapters to train instead of all weights.
         data: further keys of a recipe's [data] table, such as ``{"split": "en"}``.
@@ -47,6 +49,8 @@ def train(
         resume: go on from the last checkpoint in `out`.
         reporter: is told how it goes.
     """
+    method = method or (begun_with(Path(out), "method") if resume else "")
+    method = method_for(str(model), method=method, pairing=str((pairing or {}).get("name", "")), pooling=pooling)
     tables = {
         "model": {"name": str(model), "pooling": pooling, "lora": lora},
         "data": {**(data or {}), "dev": str(dev)},

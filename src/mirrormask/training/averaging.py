@@ -61,6 +61,29 @@ class Average:
             _copy([state[name] for name in self.names], self.values)
 
 
+class Between:
+    """Weights on the straight way from a start to an end, which keep more of both than either has of the other.
+
+    Wortsman et al. 2022, "Robust fine-tuning of zero-shot models": w = (1 - share) * start + share * end.
+
+    Args:
+        model: as it is at the start.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self.live = [p for p in model.parameters() if p.requires_grad]
+        self.start = [p.detach().clone() for p in self.live]
+        self.end: list[Tensor] = []
+
+    def ended(self) -> None:
+        """Take the weights as they are now for the end."""
+        self.end = [p.detach().clone() for p in self.live]
+
+    def go(self, share: float) -> None:
+        """Give the model the weights that lie a share of the way to the end."""
+        _copy(self.start if not share else torch._foreach_lerp(self.start, self.end, share), self.live)
+
+
 @torch.no_grad()
 def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
     for value, place in zip(source, target, strict=True):

@@ -42,6 +42,8 @@ class Composition:
         pairing: where positives come from, by name, with its parameters.
         pooling: the pooling the paper uses.
         training: the paper's own settings, which a run takes unless told otherwise.
+        between: shares of the way from start to end, one of which is kept when a run is over, or the start; without
+            them it is the best of the checkpoints.
     """
 
     views: tuple[View, View]
@@ -51,6 +53,7 @@ class Composition:
     pairing: tuple[str, dict[str, Any]] = ("self", {})
     pooling: str = "mean"
     training: dict[str, Any] = field(default_factory=dict)
+    between: tuple[float, ...] = ()
 
     @property
     def one_pass(self) -> bool:

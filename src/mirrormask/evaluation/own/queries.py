@@ -49,8 +49,15 @@ class QueryDocuments(OwnTask):
 
     def statistics(self, vectors: TextVectors, *, seed: int) -> dict[str, Statistic]:
         """Return recall at 1, 5 and 10, MRR@10 and nDCG@10."""
-        scores = ranking_scores(self._places(vectors), CUTOFFS)
-        return {metric: mean_of(values) for metric, values in scores.items()}
+        return {metric: mean_of(values) for metric, values in self.scores(vectors).items()}
+
+    def scores(self, vectors: TextVectors) -> dict[str, NDArray[np.float64]]:
+        """Return the same of each query (n,), as fractions."""
+        return ranking_scores(self._places(vectors), CUTOFFS)
+
+    def among(self, others: Iterable[str]) -> None:
+        """Let the documents be looked for among others, which belong to no query."""
+        self.documents = list(dict.fromkeys([*self.documents, *others]))
 
     def best_places(self, vectors: TextVectors) -> NDArray[np.int64]:
         """Return the place of each query's first right document (n,), the first being 1."""

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from mirrormask.core.errors import DataError, did_you_mean, one_of
+from mirrormask.data.tasks.retrieval_collection import read_collection
 from mirrormask.data.tasks.scored_pairs import ScoredPairs
 from mirrormask.data.text.files import columns_of, records
 from mirrormask.evaluation.own.labelled import LabelledTexts
@@ -80,6 +81,22 @@ def read_own(path: Path | str, *, kind: str | None = None, columns: Mapping[str,
 def load_pairs(path: Path | str) -> ScoredPairs:
     """Return a file of scored pairs, for `sts_spearman` and choosing a checkpoint."""
     return cast(PairsTask, read_own(path, kind="pairs")).pairs
+
+
+def read_dev(path: Path | str) -> PairsTask | QueryDocuments:
+    """Return what to choose checkpoints by: scored pairs, or queries with their documents in a file without scores.
+
+    A folder is a collection with judged queries; what is relevant to them is taken, whatever its gain.
+    """
+    if Path(path).is_dir():
+        collection = read_collection(path)
+        texts = collection.texts_of([number for found in collection.relevant for number in found])
+        judged = zip(collection.queries, collection.relevant, strict=True)
+        pairs = [(query, texts[number]) for query, found in judged for number in found if number in texts]
+        return QueryDocuments(str(path), *zip(*pairs, strict=True))
+    there = columns_of(path)
+    queries = _match(KINDS["pairs"], there, {}) is None and _match(KINDS["retrieval"], there, {}) is not None
+    return cast(PairsTask | QueryDocuments, read_own(path, kind="retrieval" if queries else "pairs"))
 
 
 def find_columns(
