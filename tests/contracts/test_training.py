@@ -99,11 +99,17 @@ def make(tiny: Callable[..., Any], text: LazyTokens) -> Callable[..., tuple[Meth
     return build
 
 
-@pytest.fixture(scope="module")
-def source(tiny_of_options: Callable[..., Any], sentences: list[str]) -> Given:
+@pytest.fixture
+def source(table: dict[str, Any], tiny_of_options: Callable[..., Any], sentences: list[str]) -> Given:
+    """Return batches of as many columns as the objective asks for: words of a text, and the text."""
     encoder = tiny_of_options()
-    texts = [" ".join(text.split()[: 3 + i % 7]) for i, text in enumerate(sentences)]
-    return Given([Batch((tokenize(encoder, texts[i * 8 : (i + 1) * 8]),)) for i in range(4)])
+    texts = [" ".join(text.split()[: 3 + i % 7]) for i, text in enumerate(sentences[:32])]
+    columns = [texts]
+    name = table.get("objective")
+    if isinstance(name, str) and objectives.build(name).columns == 2:
+        columns = [[" ".join(text.split()[:2]) for text in texts], texts]
+    rows = [[tokenize(encoder, column[i * 8 : (i + 1) * 8]) for column in columns] for i in range(4)]
+    return Given([Batch(tuple(each)) for each in rows])
 
 
 class Killed(Exception):

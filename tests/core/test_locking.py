@@ -76,7 +76,7 @@ def test_the_thread_that_holds_it_may_enter_again_and_others_not(tmp_path: Path)
 
 
 def test_a_forked_child_does_not_hold_it_on(tmp_path: Path) -> None:
-    script = HOLD.replace('print("held", flush=True)', "import os; os.fork() and print('held', flush=True)")
+    script = HOLD.replace('print("held", flush=True)', "import os; os.fork() or print('held', flush=True)")
     command = [sys.executable, "-c", script, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:

@@ -85,3 +85,17 @@ def test_frozen_embeddings_do_not_train(tiny: Callable[..., Any]) -> None:
     encoder = tiny(freeze_embeddings=True)
     frozen = {name for name, p in encoder.named_parameters() if not p.requires_grad}
     assert frozen == {name for name, _ in encoder.named_parameters() if ".embeddings." in name}
+
+
+def test_a_head_of_its_own_stays_with_a_model(tiny_folder: Path, changed: Path, tmp_path: Path) -> None:
+    lm = MaskedLM.load(tiny_folder, device="cpu")
+    with torch.no_grad():
+        lm.model.cls.predictions.transform.dense.bias += 1.0
+    lm.model.save_pretrained(tmp_path / "other")
+    lm.tokenizer.save_pretrained(tmp_path / "other")
+    write_shared(tmp_path / "other", tmp_path / "lm")
+    write_shared(changed, tmp_path / "encoder", like=tmp_path / "lm")
+    text = "the old [MASK] paints"
+    ours, theirs = (MaskedLM.load(each).fill(text)[0] for each in (tmp_path / "encoder", changed))
+    assert [word for word, _ in ours] == [word for word, _ in theirs]
+    assert (tmp_path / "encoder" / LAYERS).stat().st_size < (tmp_path / "lm" / COMMON).stat().st_size + 10**6

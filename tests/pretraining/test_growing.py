@@ -86,3 +86,15 @@ def test_a_grown_model_is_saved_and_opens(tiny_folder: Path, sentences: list[str
     run = pretrain(sentences, out=tmp_path / "grown", plan=plan, training=settings)
     assert MaskedLM.load(run.model, device="cpu").layers == layers + 1
     assert run.record["plan"]["grow"] == layers + 1
+
+
+def test_frozen_embeddings_stay_as_they_were(tiny_folder: Path, sentences: list[str], tmp_path: Path) -> None:
+    before = MaskedLM.load(tiny_folder, device="cpu").model.base_model.state_dict()
+    plan = Plan(init=str(tiny_folder), freeze_embeddings=True, length=16, held_out=10)
+    run = pretrain(sentences, out=tmp_path / "run", plan=plan, training={"batch_size": 4, "steps": 2})
+    after = MaskedLM.load(run.model, device="cpu").model.base_model.state_dict()
+    same = {name for name, weight in before.items() if torch.equal(weight, after[name])}
+    assert {name for name in before if name.startswith("embeddings.")} <= same
+    assert not [name for name in same if name.endswith("query.weight")]  # the layers were trained
+    with pytest.raises(MirrormaskError, match="Only a model that is continued has embeddings to keep"):
+        Plan(freeze_embeddings=True)

@@ -28,6 +28,12 @@ def pretrain(
         help="With --init: the model learned from rows of so many tokens; later positions begin as copies.",
         rich_help_panel=SHAPE,
     ),
+    freeze_embeddings: bool = typer.Option(
+        False,
+        "--freeze-embeddings",
+        help="With --init: leave its embeddings as they are, so that several models can share them.",
+        rich_help_panel=SHAPE,
+    ),
     tokenizer: str = typer.Option(
         "", "--tokenizer", help="Take the tokenizer of this model instead of a new one.", rich_help_panel=SHAPE
     ),
@@ -145,6 +151,7 @@ def pretrain(
                 init=init,
                 grow=grow,
                 learned=learned,
+                freeze_embeddings=freeze_embeddings,
                 tokenizer=tokenizer,
                 vocabulary=vocabulary,
                 cased=cased,

@@ -20,7 +20,7 @@ GENTLE, STRONG = 0.2, 0.8
 
 
 @methods.register("adaptation")
-def adaptation(weight: float = GENTLE, sharpness: float = 2.0) -> Composition:
+def adaptation(weight: float = 0.2, sharpness: float = 2.0) -> Composition:
     """Adapt a sentence encoder to a text: learn the ranking of the start and the words together, keep what helps.
 
     Args:

@@ -18,5 +18,9 @@ def word_table(encoder: Any) -> Any:
 
 def embedding_module(encoder: Any) -> Any:
     """Return the module whose output is the input embedding (n, length, d)."""
-    base = base_model(encoder)
-    return base.embeddings if hasattr(base, "embeddings") else base.get_input_embeddings()
+    return embeddings_of(base_model(encoder))
+
+
+def embeddings_of(model: Any) -> Any:
+    """Return the same of a transformer alone, such as a masked LM's."""
+    return model.embeddings if hasattr(model, "embeddings") else model.get_input_embeddings()

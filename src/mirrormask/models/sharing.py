@@ -1,4 +1,4 @@
-"""Several models that keep what they have in common once: the layers in a file of each, the rest in one of the first.
+"""Several models that keep what they have in common once: the embeddings in a file of the first, the rest in their own.
 
 The files are shards as the ecosystem knows them, listed in an index. A second model's index leads to the first one's
 file by a relative path, so that plain `AutoModel` and `SentenceTransformer` open both.
@@ -20,6 +20,7 @@ from mirrormask.core.storage import atomic_folder, write_json
 from mirrormask.models.model_files import HEAD, INDEX, WHOLE, weight_files
 
 COMMON, LAYERS = "common.safetensors", "layers.safetensors"
+WORDS = "bert.embeddings.word_embeddings.weight"
 
 
 def read_weights(folder: Path | str) -> dict[str, Tensor]:
@@ -37,11 +38,11 @@ def write_shared(source: Path | str, out: Path | str, *, like: Path | str | None
     Args:
         source: the model's folder.
         out: the new folder.
-        like: a folder beside `out`, written before, whose weights outside the layers are the same and are not
-            written again.
+        like: a folder beside `out`, written before: weights outside the layers that are the same there are not
+            written again, and the word embeddings must be.
 
     Raises:
-        ModelError: what should be the same is not.
+        ModelError: the word embeddings are not the same.
     """
     source, out = Path(source), Path(out)
     weights = {name: tensor.half().contiguous() for name, tensor in _as_masked_lm(source).items()}
@@ -49,7 +50,8 @@ def write_shared(source: Path | str, out: Path | str, *, like: Path | str | None
     common = {name: tensor for name, tensor in weights.items() if name not in layers}
     where = COMMON
     if like is not None:
-        _check_same(common, read_weights(like), source, Path(like))
+        common, own = _parted(common, read_weights(like), source, Path(like))
+        layers |= own
         where = f"../{Path(like).name}/{COMMON}"
     with atomic_folder(out) as unfinished:
         for file in source.iterdir():
@@ -76,9 +78,13 @@ def _as_masked_lm(folder: Path) -> dict[str, Tensor]:
     return weights
 
 
-def _check_same(ours: dict[str, Tensor], theirs: dict[str, Tensor], source: Path, like: Path) -> None:
-    different = [name for name, tensor in ours.items() if name not in theirs or not torch.equal(tensor, theirs[name])]
-    if different:
+def _parted(
+    ours: dict[str, Tensor], theirs: dict[str, Tensor], source: Path, like: Path
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return our weights that the other model has too, and those that are ours alone, such as a head."""
+    same = {name: tensor for name, tensor in ours.items() if name in theirs and torch.equal(tensor, theirs[name])}
+    if WORDS not in same:
         raise ModelError(
-            f"{source} does not share {different[0]} with {like}. Train it with 'freeze_embeddings', or write it whole."
+            f"{source} does not share {WORDS} with {like}. Train it with 'freeze_embeddings', or write it whole."
         )
+    return same, {name: tensor for name, tensor in ours.items() if name not in same}

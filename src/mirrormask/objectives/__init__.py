@@ -34,6 +34,9 @@ class Ask:
 class Objective(nn.Module):
     """A loss over one step: ``InfoNCE(0.05) + 0.1 * Other()`` is an objective too."""
 
+    columns = 1
+    """The fewest columns of text that it learns from."""
+
     in_batch = False
     """Whether the other rows of the batch are its negatives, so that a batch of one row teaches nothing."""
 

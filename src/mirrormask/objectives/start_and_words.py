@@ -71,6 +71,7 @@ class StartAndWords(Objective):
         True
     """
 
+    columns = 2
     in_batch = True
     needs_target = True
 

@@ -27,6 +27,7 @@ class Plan:
         layers, width, heads: of the encoder; a layer's inner width is four times its width.
         positions: the most tokens the model can read.
         length: tokens of a training row, special tokens included.
+        freeze_embeddings: leave the embeddings of the continued model as they are, so that several models share them.
         later: share of the training rows that stand at a random later place, so that all positions are learned.
         mask_rate: share of a row's tokens to hide.
         whole_words: hide words, not pieces.
@@ -41,6 +42,7 @@ class Plan:
     init: str = ""
     grow: int = 0
     learned: int = 0
+    freeze_embeddings: bool = False
     tokenizer: str = ""
     vocabulary: int = 16_384
     cased: bool = False
@@ -78,6 +80,8 @@ class Plan:
             return
         if self.grow or self.learned:
             raise MirrormaskError("Only a model that is continued can grow: give 'init' too, or set 'layers'.")
+        if self.freeze_embeddings:
+            raise MirrormaskError("Only a model that is continued has embeddings to keep: give 'init' too.")
         if not self.tokenizer:
             at_least("vocabulary", self.vocabulary, FEWEST, of="pretraining")
         if self.positions < self.length:

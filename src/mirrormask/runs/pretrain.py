@@ -20,6 +20,7 @@ from mirrormask.core.storage import atomic_folder, remove_folder, write_json
 from mirrormask.core.wording import counted, passes
 from mirrormask.data.text.corpus import build_corpus
 from mirrormask.data.text.origin import paths_in
+from mirrormask.models.embeddings import embeddings_of
 from mirrormask.models.loading import quiet_loading
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.precision import best_precision
@@ -192,6 +193,8 @@ def _start(plan: Plan) -> MaskedLM | None:
             f"The 'length' of pretraining must be at most {longest}, the most {plan.init} can read. Got {plan.length}."
         )
     set_dropout(lm.model, plan.dropout)
+    if plan.freeze_embeddings:
+        embeddings_of(lm.model.base_model).requires_grad_(False)
     return lm
 
 
