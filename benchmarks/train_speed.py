@@ -74,6 +74,7 @@ def trainer(model: str, texts: list[str], batch: int, length: int, steps: int, w
     with tempfile.TemporaryDirectory() as folder:
         arguments = SentenceTransformerTrainingArguments(
             output_dir=folder,
+            use_cpu=not torch.cuda.is_available(),  # or bf16 is refused where a GPU is hidden
             per_device_train_batch_size=batch,
             max_steps=steps + warm,
             learning_rate=LEARNING_RATE,
