@@ -8,6 +8,7 @@ import pytest
 from mirrormask.core.errors import ModelError
 from mirrormask.models.fingerprint import fingerprint, model_folder, stamp
 from mirrormask.models.names import SHIPPED
+from mirrormask.models.sharing import COMMON, write_shared
 
 
 def test_a_copy_has_the_same_and_a_change_another(tiny_folder: Path, tmp_path: Path) -> None:
@@ -23,14 +24,13 @@ def test_a_copy_has_the_same_and_a_change_another(tiny_folder: Path, tmp_path: P
     assert fingerprint(copy) != fingerprint(tiny_folder) and stamp(copy) != before
 
 
-def test_weights_that_two_models_share_count(tmp_path: Path) -> None:
-    for name in ("mini", "mini-sentence"):
-        shutil.copytree(SHIPPED / name, tmp_path / name)
-    before = fingerprint(tmp_path / "mini-sentence")
-    assert before == fingerprint(SHIPPED / "mini-sentence")
-    shared = tmp_path / "mini" / "common.safetensors"
+def test_weights_that_two_models_share_count(tiny_folder: Path, tmp_path: Path) -> None:
+    write_shared(tiny_folder, tmp_path / "one")
+    write_shared(tiny_folder, tmp_path / "two", like=tmp_path / "one")
+    before = fingerprint(tmp_path / "two")
+    shared = tmp_path / "one" / COMMON
     shared.write_bytes(shared.read_bytes()[:-1] + b"\x7f")
-    assert fingerprint(tmp_path / "mini-sentence") != before
+    assert fingerprint(tmp_path / "two") != before
 
 
 def test_names_lead_to_folders(tiny_folder: Path) -> None:
