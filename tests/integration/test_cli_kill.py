@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -145,6 +146,15 @@ def test_the_saved_encoder_scores_what_was_recorded(
     assert sts_spearman(load(out / "model"), load_pairs(pairs_file)) == pytest.approx(result["best_score"], abs=1e-4)
 
 
+def written(folder: Path) -> dict[Path, int]:
+    """Return when each file was written last; one that vanishes meanwhile is left out."""
+    found = {}
+    for path in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            found[path] = path.stat().st_mtime_ns
+    return found
+
+
 def test_a_second_run_into_the_same_folder_is_refused(
     cli: Cli, arguments: Callable[[Path], list[str]], tmp_path: Path
 ) -> None:
@@ -154,13 +164,15 @@ def test_a_second_run_into_the_same_folder_is_refused(
     try:
         first.until(lambda: steps_in(out) >= 10)
         first.send_signal(signal.SIGSTOP)
-        before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+        before: dict[Path, int] = {}
+        while before != (before := written(out)):
+            time.sleep(0.3)  # the signal takes a moment to reach it
         for more in ([], ["--resume"]):
             ran = cli(*arguments(out), *more)
             assert ran.code == 2
             assert f"{out} is in use. Process {first.pid} on " in ran.err
             assert f"(mirrormask train {arguments(out)[1]} " in ran.err
-        assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+        assert written(out) == before
     finally:
         first.send_signal(signal.SIGKILL)
         first.ended()
