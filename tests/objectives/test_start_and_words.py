@@ -8,27 +8,12 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from tests.objectives.token_rows import Rows
 from torch import Tensor
 
 from mirrormask.core.batch import Step, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.objectives.start_and_words import StartAndWords, bm25, standardized
-
-
-class Rows:
-    """Token ids that are there already."""
-
-    max_tokens, truncated, width = 64, 0, 1
-
-    def __init__(self, rows: list[list[int]], vocabulary: int) -> None:
-        self.rows = [np.array(row, dtype=np.int64) for row in rows]
-        self.starts = np.ones(vocabulary, dtype=np.bool_)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def take(self, rows: list[int], column: int = 0) -> list[np.ndarray]:
-        return [self.rows[row] for row in rows]
 
 
 def objective_on(encoder: Any, documents: list[list[int]], **parameters: Any) -> StartAndWords:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from tests.objectives.token_rows import Rows
 from torch import Tensor
 
 from mirrormask.core.batch import Step, Tokens
@@ -17,22 +18,6 @@ from mirrormask.objectives.word_statistics import WordStatistics, ranking_loss
 
 def vectors(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-class Rows:
-    """Token ids that are there already."""
-
-    max_tokens, truncated, width = 64, 0, 1
-
-    def __init__(self, rows: list[list[int]], vocabulary: int) -> None:
-        self.rows = [np.array(row, dtype=np.int64) for row in rows]
-        self.starts = np.ones(vocabulary, dtype=np.bool_)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def take(self, rows: list[int], column: int = 0) -> list[np.ndarray]:
-        return [self.rows[row] for row in rows]
 
 
 @pytest.fixture

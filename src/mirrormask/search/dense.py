@@ -15,15 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError
-from mirrormask.search.fusion import concentration
+from mirrormask.search.fusion import Floats, Mask, Rows, concentration
 from mirrormask.search.storing import Storing
-
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 PIECE = 131_072
 EXACT = 20_000

@@ -345,7 +345,9 @@ def _share(dead: NDArray[np.bool_], library: Library) -> float:
 def _words_for(encoder: TextEncoder, documents: Sequence[Document]) -> int:
     """Return how many words of such documents fill what the encoder reads, its prompt left out."""
     texts = [document.text[:2000] for document in documents]
-    tokens = sum(len(row) for row in encoder.model.tokenizer(texts, add_special_tokens=False)["input_ids"])
+    tokens = sum(
+        len(row) for row in encoder.model.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+    )
     each = max(1.0, tokens / max(1, sum(map(count_words, texts))))
     prompt = len(encoder.model.tokenizer(encoder.facts.document_prompt or "", add_special_tokens=False)["input_ids"])
     room = min(_TOKENS, encoder.facts.length) - 2 - prompt
