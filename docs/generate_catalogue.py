@@ -29,6 +29,7 @@ ABOUT = {
     "stabilizer": "How gradients become an update.",
     "pairing": "Where positives come from: what `--pairing` and `[pairing]` take.",
     "pooling": "How token states become one vector: what `--pooling` takes. More in [poolings](poolings.md).",
+    "suite": "Published tasks that `evaluate --suite` measures together, beside `sts`.",
 }
 
 

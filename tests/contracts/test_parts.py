@@ -98,7 +98,7 @@ def test_an_unknown_name_is_an_error_that_offers_the_nearest(kind: str) -> None:
 def test_the_constructor_is_the_configuration(part: Part[Any]) -> None:
     """Every parameter is kept under its own name, so that a run record can read it back."""
     built = part.build()
-    assert isinstance(built, nn.Module) or part.kind == "pairing"
+    assert isinstance(built, nn.Module) or part.kind in ("pairing", "suite")
     assert configuration(built) == {"type": type(built).__name__, **part.parameters}
 
 

@@ -40,7 +40,7 @@ def test_two_models_on_benchmarks_and_own_data(
     assert found.verdict()[2] == "Not measured, because their data was not found: STS13."
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert list(content) == [
-        "schema", "version", "models", "verdict", "sts", "own", "retrieval", "geometry", "seed", "resamples"
+        "schema", "version", "models", "verdict", "sts", "own", "retrieval", "suites", "geometry", "seed", "resamples"
     ]  # fmt: skip
     assert content["geometry"]["on"] == "faq.csv"
     assert len(found.tables()) == 5

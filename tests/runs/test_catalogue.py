@@ -18,6 +18,7 @@ def test_every_registry_is_there_under_its_kind() -> None:
         "stabilizer",
         "pairing",
         "pooling",
+        "suite",
     ]
     assert all(kind == registry.kind for kind, registry in registries().items())
 

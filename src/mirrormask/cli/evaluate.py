@@ -25,12 +25,17 @@ def evaluate(
         "", "--kind", help="What the file is, if its columns do not say: pairs, retrieval, labels."
     ),
     column: list[str] = typer.Option([], "--column", help="Column of a role: --column query=headline"),
+    suite: list[str] = typer.Option(
+        [],
+        "--suite",
+        help="Other published tasks, may be repeated: transfer (`mirrormask list suite`), and sts beside them.",
+    ),
     tasks: list[str] = typer.Option(
         [],
         "--task",
         "-t",
-        help="STS task, may be repeated: sts12 … sts16, stsb, stsb-dev, sickr.",
-        show_default="all seven, unless --data is given",
+        help="STS task, may be repeated: sts12 … sts16, stsb, stsb-dev, sickr; or a task of a --suite.",
+        show_default="all seven, unless --data or --suite is given",
     ),
     split: str = typer.Option("test", "--split", help="The judgements to read, where a folder has several."),
     max_length: int = typer.Option(
@@ -54,7 +59,10 @@ def evaluate(
 
     [bold]mirrormask evaluate mini-sentence my-encoder --data my-collection --data retrieval/cranfield[/bold]
 
-    Without --data it takes the STS benchmarks that it finds under the folders in MIRRORMASK_DATA, or on the hub.
+    Sentence classification by SentEval's protocol: [bold]mirrormask evaluate my-encoder --suite transfer[/bold]
+
+    Without --data and --suite it takes the STS benchmarks that it finds under the folders in MIRRORMASK_DATA, or on
+    the hub.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -99,6 +107,7 @@ def evaluate(
         found = measure(
             models,
             tasks=tasks or None,
+            suite=suite,
             data=data or None,
             kind=kind or None,
             columns=roles or None,

@@ -1,10 +1,13 @@
-"""Evaluate models: STS benchmarks, the user's own data and geometry, in one pass over the texts of each model."""
+"""Evaluate models: STS benchmarks, suites of other tasks, the user's own data and geometry.
+
+One pass over the texts of each model serves all of them.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +31,22 @@ from mirrormask.evaluation.ranked.retrieval_report import (
 from mirrormask.evaluation.ranked.searchers import MAX_LENGTH, as_words, is_searcher, opened, searcher_of
 from mirrormask.evaluation.statistics.bootstrap import RESAMPLES, check_resamples
 from mirrormask.evaluation.sts import StsReport, load_tasks, score_tasks, sentences
-from mirrormask.evaluation.summary import geometry_table, own_table, retrieval_tables, sts_tables, verdicts
+from mirrormask.evaluation.suite_report import SuiteReport, load_suite, score_suite
+from mirrormask.evaluation.suites import SuiteTask, suites
+from mirrormask.evaluation.summary import (
+    geometry_table,
+    own_table,
+    retrieval_tables,
+    sts_tables,
+    suite_tables,
+    verdicts,
+)
 from mirrormask.evaluation.vectors import Progress, TextVectors
 from mirrormask.reporting.page import save
 from mirrormask.reporting.tables import Table, markdown
+
+STS = "sts"
+"""The suite that is measured where nothing else is asked for."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,7 @@ class EvaluationReport:
         seed: behind all resamples.
         resamples: behind every interval.
         retrieval: collections with judged queries, where they were given; its models are these and BM25.
+        suites: other suites of tasks, by name, where they were asked for.
     """
 
     models: tuple[str, ...]
@@ -55,10 +71,11 @@ class EvaluationReport:
     seed: int
     resamples: int
     retrieval: RetrievalReport | None = None
+    suites: Mapping[str, SuiteReport] = field(default_factory=dict)
 
     def verdict(self) -> list[str]:
         """Return the answer in plain sentences."""
-        return verdicts(self.models, self.sts, self.own, self.retrieval)
+        return verdicts(self.models, self.sts, self.own, self.retrieval, tuple(self.suites.values()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report, JSON-able; keys are stable, and scores are in percent where their key says so."""
@@ -70,6 +87,7 @@ class EvaluationReport:
             "sts": self.sts.to_dict() if self.sts else None,
             "own": self.own.to_dict() if self.own else None,
             "retrieval": self.retrieval.to_dict() if self.retrieval else None,
+            "suites": {name: one.to_dict() for name, one in self.suites.items()},
             "geometry": self.geometry.to_dict() if self.geometry else None,
             "seed": self.seed,
             "resamples": self.resamples,
@@ -80,6 +98,7 @@ class EvaluationReport:
         found = retrieval_tables(self.retrieval) if self.retrieval else []
         found += [own_table(self.own)] if self.own else []
         found += sts_tables(self.sts) if self.sts else []
+        found += [table for one in self.suites.values() for table in suite_tables(one)]
         if self.geometry:
             found.append(geometry_table(self.geometry))
         return found
@@ -90,7 +109,14 @@ class EvaluationReport:
 
         models = self.retrieval.models if self.retrieval else self.models
         return evaluation_page(
-            models, self.verdict(), self.sts, self.own, self.geometry, self.resamples, self.retrieval
+            models,
+            self.verdict(),
+            self.sts,
+            self.own,
+            self.geometry,
+            self.resamples,
+            self.retrieval,
+            tuple(self.suites.values()),
         )
 
     def markdown(self) -> str:
@@ -111,6 +137,7 @@ def evaluate(
     models: Sequence[Any],
     *,
     tasks: Sequence[str] | None = None,
+    suite: str | Sequence[str] = (),
     data: Path | str | Sequence[Path | str] | None = None,
     kind: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -127,7 +154,9 @@ def evaluate(
     Args:
         models: names or folders for `mirrormask.load`, or encoders; differences are to the first. On collections BM25
             is always among them: last, or where "bm25" stands.
-        tasks: STS tasks; by default the seven of the SimCSE paper when no `data` is given, none when it is.
+        tasks: STS tasks; by default the seven of the SimCSE paper when neither `data` nor `suite` is given, none when
+            one is. Also tasks of the suites asked for, of which all are measured where none is named.
+        suite: other suites of tasks, such as "transfer"; "sts" asks for the seven STS tasks beside them.
         data: a file of the user's own: scored pairs, query–document pairs or labelled texts; and any number of
             collections with judged queries: folders, or names such as `retrieval/cranfield`.
         kind: which of these it is ("pairs", "retrieval", "labels"); by default what its columns say.
@@ -152,15 +181,20 @@ def evaluate(
     collections = [read_collection(folder, split=split) for folder in folders]
     check_collections(collections)
     own = read_own(file, kind=kind, columns=columns) if file is not None else None
-    asked = list(tasks) if tasks is not None else [] if data else list(STS_SUITE)
+    wanted = [suite] if isinstance(suite, str) else list(suite)
+    loaded, asked = _suites(wanted, list(tasks or ()))
+    if tasks is None and (STS in wanted or not (data or wanted)):
+        asked = list(STS_SUITE)
     found, skipped = load_tasks(asked)
-    if not found and own is None and not collections:
-        raise _nothing_found(asked, skipped)
+    if not found and own is None and not collections and not any(one.found for one in loaded):
+        missing = {**skipped, **{task: why for one in loaded for task, why in one.skipped.items()}}
+        raise _nothing_found([*asked, *(task for one in loaded for task in one.skipped)], missing)
     vectors, places = [], []
     for model, name in zip(models, called, strict=True):
         ready = opened(model)
-        if own is not None or found:
-            vectors.append(_encoded(ready, name, found, own, progress))
+        more = [task for one in loaded for task in one.found]
+        if own is not None or found or more:
+            vectors.append(_encoded(ready, name, found, own, more, progress))
         options: dict[str, Any] = {"max_length": max_length, "name": name, "progress": progress}
         places.append([search_collection(one, searcher_of(ready, one, **options)) for one in collections])
         del ready  # before the next is loaded
@@ -168,11 +202,37 @@ def evaluate(
     searched = with_words(collections, called, places, **settings) if collections else None
     sts = score_tasks(found, skipped, called, vectors, **settings) if found else None
     shape = None
-    if geometry and vectors:
+    if geometry and (own is not None or found):
         task, on = (own, Path(own.source).name) if own is not None else pairs_for_shape(found)
         shape = measure_shape(task, on, called, vectors, seed=seed)
     scored = score_own(own, called, vectors, **settings) if own else None
-    return EvaluationReport(tuple(called), sts, scored, shape, seed, resamples, searched)
+    others = {
+        one.name: score_suite(one.name, suites.build(one.name), one.found, one.skipped, called, vectors, **settings)
+        for one in loaded
+        if one.found
+    }
+    return EvaluationReport(tuple(called), sts, scored, shape, seed, resamples, searched, others)
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """The tasks of a suite that were asked for: those whose data is there, and why the others are not."""
+
+    name: str
+    found: list[SuiteTask]
+    skipped: dict[str, str]
+
+
+def _suites(wanted: Sequence[str], tasks: list[str]) -> tuple[list[_Loaded], list[str]]:
+    """Return the suites asked for, read, and the tasks that belong to none of them."""
+    loaded = []
+    for name in dict.fromkeys(wanted):
+        if name == STS:
+            continue
+        suite = suites.build(name)
+        loaded.append(_Loaded(name, *load_suite(name, suite, [task for task in tasks if task in suite.tasks])))
+        tasks = [task for task in tasks if task not in suite.tasks]
+    return loaded, tasks
 
 
 def _folders_and_file(data: Path | str | Sequence[Path | str] | None) -> tuple[list[Path], Path | str | None]:
@@ -189,7 +249,12 @@ def _folders_and_file(data: Path | str | Sequence[Path | str] | None) -> tuple[l
 
 
 def _encoded(
-    model: Any, name: str, tasks: Sequence[ScoredPairs], own: OwnTask | None, progress: Progress | None
+    model: Any,
+    name: str,
+    tasks: Sequence[ScoredPairs],
+    own: OwnTask | None,
+    more: Sequence[SuiteTask],
+    progress: Progress | None,
 ) -> TextVectors:
     """Encode everything that is measured by its vectors."""
     if is_searcher(model):
@@ -198,7 +263,7 @@ def _encoded(
             "name only folders with --data."
         )
     roles: dict[str, Iterable[str]] = dict(own.roles()) if own else {}
-    texts = itertools.chain(sentences(tasks), roles.pop("", ()))
+    texts = itertools.chain(sentences(tasks), roles.pop("", ()), *(task.texts() for task in more))
     return TextVectors.encode(model, texts, roles=roles, name=name, progress=progress)
 
 

@@ -11,6 +11,7 @@ from mirrormask.evaluation.ranked.retrieval_report import PRIMARY, RetrievalRepo
 from mirrormask.evaluation.score_figures import plane, score_bars, similarity_density, spectrum
 from mirrormask.evaluation.statistics.comparison import METRICS
 from mirrormask.evaluation.sts import StsReport
+from mirrormask.evaluation.suite_report import SuiteReport
 from mirrormask.evaluation.summary import (
     HEADLINE,
     collection_tables,
@@ -19,6 +20,7 @@ from mirrormask.evaluation.summary import (
     query_tables,
     retrieval_tables,
     sts_tables,
+    suite_tables,
 )
 from mirrormask.reporting.drawing import svg
 from mirrormask.reporting.page import Picture, Section, render
@@ -50,6 +52,7 @@ def evaluation_page(
     geometry: GeometryReport | None,
     resamples: int,
     retrieval: RetrievalReport | None = None,
+    suites: Sequence[SuiteReport] = (),
 ) -> str:
     """Return the whole page of an evaluation."""
     sections = retrieval_sections(retrieval) if retrieval is not None else []
@@ -57,6 +60,7 @@ def evaluation_page(
         sections.append(own_section(own))
     if sts is not None:
         sections += sts_sections(sts)
+    sections += [suite_section(one) for one in suites]
     if geometry is not None:
         sections += geometry_sections(geometry)
     sections.append(_method(models, resamples))
@@ -122,6 +126,20 @@ def sts_sections(report: StsReport) -> list[Section]:
         Section("Semantic textual similarity", text, (headline,), (picture,)),
         Section("The three ways to add up subsets", reading, tuple(aggregations)),
     ]
+
+
+def suite_section(report: SuiteReport) -> Section:
+    """Return a suite of other tasks: what is measured, the tables, and bars with intervals."""
+    metric = report.suite.primary
+    scores = {
+        title: [found.score(metric, model) for model in range(len(report.models))]
+        for title, found in report.named.items()
+    }
+    title = f"{report.suite.title}: {METRICS[metric]} on every task"
+    drawn = score_bars(report.models, scores, title=title, emphasized=["average"])
+    text = (report.suite.meaning, *((_STARS,) if len(report.models) > 1 else ()))
+    picture = Picture(svg(drawn), f"Bars: {title}, with confidence intervals")
+    return Section(report.suite.title, text, tuple(suite_tables(report)), (picture,))
 
 
 def geometry_sections(report: GeometryReport) -> list[Section]:

@@ -15,6 +15,7 @@ from mirrormask.evaluation.ranked.retrieval_report import PRIMARY, CollectionSco
 from mirrormask.evaluation.statistics.bootstrap import Difference, Estimate
 from mirrormask.evaluation.statistics.comparison import METRICS, Comparison
 from mirrormask.evaluation.sts import StsReport
+from mirrormask.evaluation.suite_report import SuiteReport
 from mirrormask.reporting.drawing import short
 from mirrormask.reporting.tables import Table, minus
 
@@ -29,6 +30,40 @@ HEADLINE = "spearman_all_percent"
 def sts_tables(report: StsReport) -> list[Table]:
     """Return the headline scores of all models, then every aggregation for each model."""
     return [_headline(report), *(_aggregations(report, model) for model in range(len(report.models)))]
+
+
+def suite_tables(report: SuiteReport) -> list[Table]:
+    """Return the metric a suite is about on every task and on average, and further metrics where tasks have them."""
+    primary, unit = report.suite.primary, report.suite.unit
+    rows = [(title, f"{found.units:,}", *_cells(found, primary)) for title, found in report.named.items()]
+    several = len(report.tasks) > 1
+    notes = [*(["every task counts alike in the average"] if several else []), *_against(report.models)]
+    if report.skipped:
+        notes.append(f"skipped, because their data was not found: {', '.join(report.skipped_titles)}")
+    notes += [f"{task.title}: {task.note}" for task in report.tasks if task.note]
+    headline = Table(
+        title=f"{report.suite.title}: {METRICS[primary]}, percent (95 % confidence interval)",
+        columns=("task", unit, *_columns(report.models)),
+        rows=tuple(rows),
+        emphasized=(len(rows) - 1,) if several else (),
+        note=_sentence(notes),
+    )
+    return [
+        headline,
+        *(_more_metrics(report, task.name, task.title) for task in report.tasks if _more(report, task.name)),
+    ]
+
+
+def _more(report: SuiteReport, task: str) -> list[str]:
+    return [metric for metric in report.scores[task].metrics if metric != report.suite.primary]
+
+
+def _more_metrics(report: SuiteReport, task: str, title: str) -> Table:
+    return Table(
+        title=f"{title}: further measures, percent (95 % confidence interval)",
+        columns=("metric", *_columns(report.models)),
+        rows=tuple((METRICS[metric], *_cells(report.scores[task], metric)) for metric in _more(report, task)),
+    )
 
 
 def own_table(report: OwnReport) -> Table:
@@ -236,7 +271,11 @@ def _sentence(notes: Sequence[str]) -> str:
 
 
 def verdicts(
-    models: Sequence[str], sts: StsReport | None, own: OwnReport | None, retrieval: RetrievalReport | None = None
+    models: Sequence[str],
+    sts: StsReport | None,
+    own: OwnReport | None,
+    retrieval: RetrievalReport | None = None,
+    suites: Sequence[SuiteReport] = (),
 ) -> list[str]:
     """Return what a model scored, or of several how every two differ and which is the best."""
     found = retrieval.verdicts() if retrieval is not None else []
@@ -249,8 +288,19 @@ def verdicts(
         else:
             found.append(_score(sts.average, HEADLINE, f"on {on}"))
         if sts.skipped:
-            found.append(f"Not measured, because their data was not found: {', '.join(sts.skipped_titles)}.")
+            found.append(_not_measured(sts.skipped_titles))
+    for one in suites:
+        metric = one.suite.primary
+        found += (
+            one.average.verdicts(metric, one.on) if len(models) > 1 else [_score(one.average, metric, f"on {one.on}")]
+        )
+        if one.skipped:
+            found.append(_not_measured(one.skipped_titles))
     return found
+
+
+def _not_measured(titles: Sequence[str]) -> str:
+    return f"Not measured, because their data was not found: {', '.join(titles)}."
 
 
 def _score(found: Comparison, metric: str, where: str) -> str:

@@ -19,6 +19,7 @@ PLACES = {
     "stabilizer": "mirrormask.stabilizers:stabilizers",
     "pairing": "mirrormask.data.pairs:pairings",
     "pooling": "mirrormask.models.pooling:poolings",
+    "suite": "mirrormask.evaluation.suites:suites",
 }
 """Where the parts of each kind are registered: the module, and the registry's name in it."""
 

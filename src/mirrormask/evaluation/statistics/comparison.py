@@ -42,6 +42,8 @@ METRICS = {
     "knn_macro_f1_percent": "kNN macro-F1",
     "linear_accuracy_percent": "linear accuracy",
     "linear_macro_f1_percent": "linear macro-F1",
+    "accuracy_percent": "accuracy",
+    "f1_percent": "F1",
 }
 """The keys of all scores, every one in percent (0 to 100), and what people call them."""
 
