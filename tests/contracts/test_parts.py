@@ -132,10 +132,7 @@ def test_a_method_names_parts_and_settings_that_exist(part: Part[Composition]) -
 @pytest.fixture
 def rows(tiny: Callable[..., Any], sentences: list[str]) -> tuple[Any, Tokens, Vocabulary]:
     encoder = tiny(pooling="mean")
-    tokenizer = encoder.tokenizer
-    special = frozenset(tokenizer.all_special_ids)
-    vocabulary = Vocabulary(frame_of(tokenizer), word_starts(tokenizer), tokenizer.mask_token_id, special)
-    return encoder, tokenize(encoder, [*sentences[:6], sentences[7][:9]]), vocabulary
+    return encoder, tokenize(encoder, [*sentences[:6], sentences[7][:9]]), Vocabulary.of(encoder)
 
 
 def seen(view: View, encoder: Any, tokens: Tokens, vocabulary: Vocabulary, seed: int) -> tuple[Tokens, Tensor]:

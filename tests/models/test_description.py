@@ -98,7 +98,7 @@ def test_a_masked_lm(tiny_folder: Path) -> None:
     assert found["parameters"] > 10_000
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls-mlp-kept", "last-2", "mask-prompt"])
+@pytest.mark.parametrize("pooling", ["mean", "cls-mlp-kept", "last-2", "mask-prompt", "mean-padded"])
 def test_a_saved_encoder_says_its_pooling_and_how_it_opens(
     tiny: Callable[..., Any], tmp_path: Path, pooling: str
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_saved_encoder_says_its_pooling_and_how_it_opens(
     assert (found["kind"], found["pooling"]) == ("sentence encoder", pooling)
     assert (found["method"], found["score"]) == ("simcse-unsup", 71.5)
     plain = found["opens_with"].startswith("SentenceTransformer(")
-    assert plain == (pooling != "mask-prompt")
+    assert plain == (pooling not in ("mask-prompt", "mean-padded"))
 
 
 def test_a_plain_encoder_without_a_head(tiny: Callable[..., Any], tmp_path: Path) -> None:

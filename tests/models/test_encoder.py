@@ -19,9 +19,9 @@ from mirrormask.models.pooling import PoolingModules, poolings
 TEXTS = ["the old baker paints a wooden boat.", "a quiet child", "my neighbor forgets the long letter every winter."]
 
 
-def test_there_are_nine_poolings() -> None:
+def test_there_are_ten_poolings() -> None:
     expected = {"cls", "cls-mlp", "cls-mlp-kept", "mean", "max", "first-last", "first-last-embeddings", "last-2"}
-    assert set(poolings.names()) == expected | {"mask-prompt"}
+    assert set(poolings.names()) == expected | {"mask-prompt", "mean-padded"}
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,7 @@ def test_there_are_nine_poolings() -> None:
             "first-last-embeddings",
             "last-2",
             "mask-prompt",
+            "mean-padded",
         ]
     ),
 )
@@ -51,7 +52,7 @@ def test_a_saved_encoder_gives_the_same_vectors_and_knows_its_pooling(
     np.testing.assert_allclose(encode_texts(again, TEXTS, precision="fp32"), before, atol=1e-5)
     assert pooling_of(again) == ("cls" if pooling == "cls-mlp" else pooling)
     assert facts_of(tmp_path / "model")["method"] == "test"
-    if pooling != "mask-prompt":
+    if pooling not in ("mask-prompt", "mean-padded"):
         plain = SentenceTransformer(str(tmp_path / "model"), device="cpu")
         np.testing.assert_allclose(plain.encode(TEXTS), before, atol=1e-5)
         assert "pooler" not in str(plain[0].model)

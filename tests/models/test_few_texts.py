@@ -36,7 +36,7 @@ def test_so_does_a_saved_encoder(tiny: Callable[..., Any], tmp_path: Path, pooli
     np.testing.assert_allclose(found, expected(str(tmp_path / "m")), atol=2e-5)
 
 
-@pytest.mark.parametrize("pooling", ["max", "first-last", "last-2", "cls-mlp-kept", "mask-prompt"])
+@pytest.mark.parametrize("pooling", ["max", "first-last", "last-2", "cls-mlp-kept", "mask-prompt", "mean-padded"])
 def test_what_is_not_known_here_is_left_to_the_library(tiny: Callable[..., Any], tmp_path: Path, pooling: str) -> None:
     save_encoder(tiny(pooling=pooling), tmp_path / "m")
     assert few_vectors(tmp_path / "m", TEXTS) is None

@@ -80,6 +80,22 @@ def test_the_objective_hands_everything_on() -> None:
     assert found.item() == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("both", [True, False])
+def test_positives_and_negatives_alone(both: bool) -> None:
+    """With cosines s: positives alone give -s/t of partners, negatives alone log of the sum over all others."""
+    anchor, positive = vectors(5, 6, seed=1), vectors(5, 6, seed=2)
+    every = torch.nn.functional.normalize(torch.cat([anchor, positive]), dim=1)
+    scores = (every @ every.T / 0.3).tolist()
+    rows = range(10 if both else 5)
+    pulled = sum(-scores[i][(i + 5) % 10] for i in rows) / len(rows)
+    pushed = sum(math.log(sum(math.exp(scores[i][j]) for j in range(10) if j not in (i, (i + 5) % 10))) for i in rows)
+    step = Step(anchor, positive)
+    assert MirrorNCE(0.3, both, negatives=False)(step).item() == pytest.approx(pulled, abs=1e-9)
+    assert MirrorNCE(0.3, both, positives=False)(step).item() == pytest.approx(pushed / len(rows), abs=1e-9)
+    with pytest.raises(MirrormaskError, match="mirror-nce needs positives or negatives"):
+        MirrorNCE(positives=False, negatives=False)
+
+
 @pytest.mark.parametrize("temperature", [0, -0.1, float("nan")])
 def test_a_bad_temperature_is_refused(temperature: float) -> None:
     with pytest.raises(MirrormaskError, match="The 'temperature' of mirror-nce must be above 0. Got"):

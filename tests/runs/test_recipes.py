@@ -37,7 +37,7 @@ class TestRecipe:
         assert all(isinstance(value, float) for value in expected.values())
 
     def test_a_published_recipe_names_its_number(self, path: Path) -> None:
-        assert ("expect" in path.read_text(encoding="utf-8")) == path.name.startswith("simcse")
+        assert ("expect" in path.read_text(encoding="utf-8")) == path.name.startswith(("simcse", "mirror"))
 
 
 def test_the_default_recipe_is_the_default() -> None:

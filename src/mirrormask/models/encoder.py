@@ -20,9 +20,13 @@ from mirrormask.models.loading import check_numbers, check_tokenizer, opening, q
 from mirrormask.models.mask_prompt import TEMPLATE, MaskPooling, PromptedTransformer
 from mirrormask.models.model_files import FACTS
 from mirrormask.models.names import DEFAULT_MODEL, resolve
+from mirrormask.models.padded_mean import PaddedMean, PaddedTransformer
 from mirrormask.models.pooling import PoolingModules, describe, poolings
 
-OUR_MODULES = {f"{c.__module__}.{c.__name__}": c for c in (PromptedTransformer, MaskPooling)}
+OUR_MODULES = {
+    f"{c.__module__}.{c.__name__}": c for c in (PromptedTransformer, MaskPooling, PaddedTransformer, PaddedMean)
+}
+TRANSFORMERS = {"mask-prompt": PromptedTransformer, "mean-padded": PaddedTransformer}
 
 
 def load(name: str | Path = DEFAULT_MODEL, *, device: str | None = None) -> SentenceTransformer:
@@ -133,7 +137,7 @@ def _open(folder: str, pooling: str | None, template: str, device: str | None) -
             return encoder
     else:
         pooling = pooling or "mean"
-    kind: Any = PromptedTransformer if pooling == "mask-prompt" else Transformer
+    kind: Any = TRANSFORMERS.get(str(pooling), Transformer)
     extra = {"template": template} if pooling == "mask-prompt" else {}
     transformer = kind(folder, model_kwargs=options, **extra)
     built: PoolingModules = poolings.build(str(pooling), transformer=transformer)

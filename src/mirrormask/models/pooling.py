@@ -1,6 +1,7 @@
 """Poolings: how token states become one sentence vector, each a named choice that is saved with the model.
 
-All but `mask-prompt` are made of sentence-transformers' own modules, so a saved model opens without mirrormask.
+All but `mask-prompt` and `mean-padded` are made of sentence-transformers' own modules, so a saved model opens without
+mirrormask.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch import nn
 
 from mirrormask.core.registry import Registry
 from mirrormask.models.mask_prompt import MaskPooling, PromptedTransformer
+from mirrormask.models.padded_mean import PaddedMean
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,15 @@ def mean(transformer: Transformer) -> PoolingModules:
     return PoolingModules((_pool(transformer, "mean"),))
 
 
+@poolings.register("mean-padded")
+def mean_padded(transformer: Transformer) -> PoolingModules:
+    """Pad every text to one width and average the last layer's states over all positions, padding too.
+
+    Paper: Liu et al. 2021, "Mirror-BERT", as its published code computes the mean
+    """
+    return PoolingModules((PaddedMean(transformer.get_embedding_dimension()),))
+
+
 @poolings.register("max")
 def maximum(transformer: Transformer) -> PoolingModules:
     """Take the largest value of each dimension over the real tokens of the last layer.
@@ -153,6 +164,8 @@ def describe(modules: list[Any]) -> str:
     for module in modules:
         if isinstance(module, MaskPooling):
             return "mask-prompt"
+        if isinstance(module, PaddedMean):
+            return "mean-padded"
         if isinstance(module, WeightedLayerPooling):
             weights = module.layer_weights.tolist()
             if module.layer_start == 0:

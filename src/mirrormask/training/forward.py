@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
@@ -161,7 +162,11 @@ def _hooked(encoder: Any, embed: Embed | None, mask: Tensor) -> Iterator[None]:
     if embed is None:
         yield
         return
-    handle = embedding_module(encoder).register_forward_hook(lambda _module, _inputs, out: embed(out, mask))
+
+    def changed(_module: Any, _inputs: Any, out: Tensor) -> Tensor:
+        return embed(out, F.pad(mask, (0, out.shape[1] - mask.shape[1])))  # a pooling may pad further
+
+    handle = embedding_module(encoder).register_forward_hook(changed)
     try:
         yield
     finally:
