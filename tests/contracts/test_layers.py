@@ -29,7 +29,7 @@ LAYERS = (
 )
 VERBS = {
     *("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "probe", "pretrain"),
-    *("info", "parts", "index", "search", "duplicates", "map"),
+    *("info", "parts", "index", "search", "duplicates", "map", "classify"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

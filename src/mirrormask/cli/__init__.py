@@ -10,6 +10,7 @@ import typer
 
 from mirrormask import __version__
 from mirrormask.cli import (
+    classify,
     compare,
     duplicates,
     encode,
@@ -37,7 +38,8 @@ app = typer.Typer(
     "Your own text: [bold]mirrormask train my.txt --out my-encoder[/bold], then "
     "[bold]mirrormask evaluate mini-sentence my-encoder --data my-pairs.csv[/bold] for the proof.\n\n"
     "Find things in it: [bold]mirrormask index my.txt --model my-encoder --out my-index[/bold], then "
-    '[bold]mirrormask search my-index "what you look for"[/bold].',
+    '[bold]mirrormask search my-index "what you look for"[/bold].\n\n'
+    "Texts with labels: [bold]mirrormask classify train my-labels.csv --out my-classifier[/bold].",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -69,6 +71,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("encode")(encode.encode)
 app.command("index")(index.index)
 app.command("search")(search.search)
+app.add_typer(classify.app, name="classify")
 app.command("similarity")(similarity.similarity)
 app.command("duplicates")(duplicates.duplicates)
 app.command("map")(map.draw)

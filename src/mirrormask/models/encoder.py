@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,7 @@ def save_encoder(
     *,
     facts: dict[str, Any] | None = None,
     lm_head: dict[str, Tensor] | None = None,
+    add: Callable[[Path], None] | None = None,
 ) -> None:
     """Save an encoder whole or not at all, with its LM head beside it where its source had one.
 
@@ -100,6 +102,7 @@ def save_encoder(
         folder: replaced as a whole once everything is written.
         facts: how the model was made, for `info` and the model card.
         lm_head: the weights of an LM head that was trained beside it; by default its source's is kept.
+        add: writes more files into the folder before it takes its place.
     """
     adapters.merge(encoder)
     pooling = pooling_of(encoder)
@@ -118,6 +121,8 @@ def save_encoder(
             known["transform"] = transform
         write_json(out / FACTS, known)
         (out / "README.md").write_text(_card(known), encoding="utf-8")
+        if add is not None:
+            add(out)
 
 
 def facts_of(folder: Path | str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from mirrormask.core.errors import DataError, did_you_mean, one_of
+from mirrormask.data.tasks.classified import LABEL_COLUMNS, TEXT_COLUMNS
 from mirrormask.data.tasks.retrieval_collection import read_collection
 from mirrormask.data.tasks.scored_pairs import ScoredPairs
 from mirrormask.data.text.files import columns_of, records
@@ -51,8 +52,8 @@ KINDS: dict[str, Roles] = {
         "document": ("document", "doc", "passage", "positive", "answer", "context", "body"),
     },
     "labels": {
-        "text": ("text", "sentence", "content", "review", "utterance", "comment", "tweet"),
-        "label": ("label", "class", "category", "intent", "target", "topic", "sentiment"),
+        "text": TEXT_COLUMNS,
+        "label": LABEL_COLUMNS,
     },
 }
 """For each kind its roles, and for each role the column names that are taken for it, likelier ones first."""
