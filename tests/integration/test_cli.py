@@ -39,6 +39,7 @@ COMMANDS = (
     "similarity",
     "duplicates",
     "map",
+    "lexicon",
     "info",
     "list",
 )

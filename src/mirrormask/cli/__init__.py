@@ -17,6 +17,7 @@ from mirrormask.cli import (
     evaluate,
     index,
     info,
+    lexicon,
     map,
     parts,
     pretrain,
@@ -68,6 +69,7 @@ app.command("run")(run.run)
 app.command("compare")(compare.compare)
 app.command("study")(study.study)
 app.command("evaluate")(evaluate.evaluate)
+app.command("lexicon")(lexicon.lexicon)
 app.command("encode")(encode.encode)
 app.command("index")(index.index)
 app.command("search")(search.search)
