@@ -51,6 +51,12 @@ def pretrain(
         help="Share of the rows that stand at a random later place, so that every position is learned.",
         rich_help_panel=MASKS,
     ),
+    singles: float = typer.Option(
+        0.0,
+        "--singles",
+        help="Share of the rows that are cut into single sentences, so that short texts are learned too.",
+        rich_help_panel=MASKS,
+    ),
     mask_rate: float = typer.Option(0.2, "--mask-rate", help="Share of the tokens to hide.", rich_help_panel=MASKS),
     whole_words: bool = typer.Option(
         False, "--whole-words", help="Hide whole words, not pieces.", rich_help_panel=MASKS
@@ -161,6 +167,7 @@ def pretrain(
                 positions=positions,
                 length=length,
                 later=later,
+                singles=singles,
                 mask_rate=mask_rate,
                 whole_words=whole_words,
                 dropout=dropout,

@@ -16,6 +16,7 @@ from mirrormask.objectives.mirror_nce import mirror_nce
 from mirrormask.pretraining.masking import IGNORED, Masking
 from mirrormask.pretraining.plan import Plan
 from mirrormask.pretraining.row_losses import bag_loss, row_vectors
+from mirrormask.pretraining.singles import SingleSentences
 
 
 def fresh_bert(plan: Plan, vocabulary: int, pad_id: int) -> Any:
@@ -80,7 +81,8 @@ class Pretraining(nn.Module):
         self.masking = masking
         self.bag, self.neighbors, self.temperature = plan.bag, plan.neighbors, plan.temperature
         self.places = plan.length - 2
-        self.later = plan.later
+        self.later, self.singles = plan.later, plan.singles
+        self.single = SingleSentences.of(lm.tokenizer, lm.model.config, lm.device) if plan.singles else None
         self.weights: Tensor
         self.register_buffer("weights", weights, persistent=False)
         width = lm.model.config.hidden_size
@@ -94,9 +96,16 @@ class Pretraining(nn.Module):
     def forward(self, rows: Tensor, seed: int = 0) -> Tensor:
         """Return the loss of rows (n, length)."""
         rows = to_device(rows, self.lm.device)
+        places = self.places_of(rows, seed) if self.later or self.single else None
+        seen = None
+        if self.single is not None and places is not None:
+            count = round(self.singles * len(rows))
+            short = self.single(rows[:count])
+            rows, places, seen = torch.cat([short.ids, rows[count:]]), places.clone(), short.seen
+            places[:count] = short.places
         hidden = self.masking(rows, self.masking.count(self.places), seed)
         compute = self.compute if torch.is_grad_enabled() else self.losses
-        return compute(hidden.ids, hidden.positions, hidden.labels, self.places_of(rows, seed) if self.later else None)
+        return compute(hidden.ids, hidden.positions, hidden.labels, places, seen)
 
     def places_of(self, rows: Tensor, seed: int) -> Tensor:
         """Return where each token stands (n, length): most rows at the beginning, some of them anywhere later.
@@ -111,9 +120,16 @@ class Pretraining(nn.Module):
         late = torch.rand((len(rows), 1), generator=chance, device=rows.device) < self.later
         return torch.arange(length, device=rows.device) + start * late
 
-    def losses(self, ids: Tensor, positions: Tensor, labels: Tensor, places: Tensor | None = None) -> Tensor:
-        """Return the weighted sum of the losses, all from one forward."""
-        states, at = self._states(ids, positions, places)
+    def losses(
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        labels: Tensor,
+        places: Tensor | None = None,
+        seen: Tensor | None = None,
+    ) -> Tensor:
+        """Return the weighted sum of the losses, all from one forward over each kind of rows."""
+        states, at = self._states(ids, positions, places, seen)
         loss = F.cross_entropy(self.lm.head(at).float(), labels.flatten(), ignore_index=IGNORED)
         return loss + self.more(states, ids, labels)
 
@@ -146,9 +162,24 @@ class Pretraining(nn.Module):
             more=more,
         )
 
-    def _states(self, ids: Tensor, positions: Tensor, places: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return all states (n, length, d), and those at the positions, end to end (n * k, d)."""
-        stand = {} if places is None else {"position_ids": places}
-        states: Tensor = self.lm.model.base_model(input_ids=ids, **stand).last_hidden_state
+    def _states(
+        self, ids: Tensor, positions: Tensor, places: Tensor | None = None, seen: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return all states (n, length, d), and those at the positions, end to end (n * k, d).
+
+        The first rows see what `seen` says (m, 1, length, length), the others all of their tokens.
+        """
+        encode = self.lm.model.base_model
+        if places is None:
+            states: Tensor = encode(input_ids=ids).last_hidden_state
+        else:
+            first = 0 if seen is None else len(seen)
+            parts = []
+            if first:
+                short = encode(input_ids=ids[:first], position_ids=places[:first], attention_mask=seen)
+                parts.append(short.last_hidden_state)
+            if first < len(ids):
+                parts.append(encode(input_ids=ids[first:], position_ids=places[first:]).last_hidden_state)
+            states = torch.cat(parts) if len(parts) > 1 else parts[0]
         chosen = positions[:, :, None].expand(-1, -1, states.shape[-1])
         return states, states.gather(1, chosen).flatten(0, 1)

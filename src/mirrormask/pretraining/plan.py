@@ -29,6 +29,7 @@ class Plan:
         length: tokens of a training row, special tokens included.
         freeze_embeddings: leave the embeddings of the continued model as they are, so that several models share them.
         later: share of the training rows that stand at a random later place, so that all positions are learned.
+        singles: share of the training rows that are cut into single sentences, which do not see each other.
         mask_rate: share of a row's tokens to hide.
         whole_words: hide words, not pieces.
         dropout: while pretraining; the model's configuration then says 0.1, for whoever trains it on.
@@ -52,6 +53,7 @@ class Plan:
     positions: int = 512
     length: int = 128
     later: float = 0.0
+    singles: float = 0.0
     mask_rate: float = 0.2
     whole_words: bool = False
     dropout: float = 0.1
@@ -68,6 +70,11 @@ class Plan:
         at_least("grow", self.grow, 0, of="pretraining")
         at_least("learned", self.learned, 0, of="pretraining")
         between("later", self.later, 0, 1, of="pretraining")
+        between("singles", self.singles, 0, 1, of="pretraining")
+        if self.singles and (self.bag or self.neighbors):
+            raise MirrormaskError(
+                "A row of single sentences has no one vector: set 'singles', or 'bag' and 'neighbors', not both."
+            )
         above("mask_rate", self.mask_rate, 0, of="pretraining")
         between("mask_rate", self.mask_rate, 0, 0.9, of="pretraining")
         between("dropout", self.dropout, 0, 0.9, of="pretraining")
