@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.errors import MirrormaskError, ModelError
 from mirrormask.models.bulk import tokenize
+from mirrormask.models.embeddings import word_table
 from mirrormask.models.encoder import build_encoder, save_encoder
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.objectives import masked_lm_loss
@@ -69,7 +70,7 @@ def test_equals_the_models_own_masked_lm_loss(
 def test_gradients_reach_the_encoder_and_a_head_of_its_own(
     attached: Callable[..., tuple[Any, MaskedLMLoss]], sentences: list[str]
 ) -> None:
-    encoder, objective = attached()
+    encoder, objective = attached(faithful=True)
     own = {id(p) for p in encoder.parameters()}
     head = list(objective.parameters())
     assert head
@@ -79,6 +80,22 @@ def test_gradients_reach_the_encoder_and_a_head_of_its_own(
     loss_of(encoder, objective, tokenize(encoder, sentences[:20])).backward()
     assert all(p.grad is not None for p in head)
     assert sum(p.grad is not None and bool(p.grad.abs().sum() > 0) for p in encoder.parameters()) > 20
+
+
+def test_by_default_the_output_matrix_is_the_trained_embeddings(
+    attached: Callable[..., tuple[Any, MaskedLMLoss]], sentences: list[str]
+) -> None:
+    encoder, objective = attached()
+    assert objective.lm is not None
+    matrix, words = objective.lm.model.get_output_embeddings().weight, word_table(encoder).weight
+    assert matrix is words
+    torch.manual_seed(0)
+    loss_of(encoder, objective, tokenize(encoder, sentences[:20])).backward()
+    assert words.grad is not None and bool((words.grad.abs().sum(dim=1) > 0).all()), "of every word, seen or not"
+    assert "cls.predictions.decoder.weight" not in (objective.lm_head() or [])
+    assert "cls.predictions.bias" in (objective.lm_head() or [])
+    both = nn.ModuleList([encoder, objective])
+    assert sum(p is words for p in both.parameters()) == 1, "one weight to the optimizer"
 
 
 def test_the_head_runs_at_masked_positions_alone(
@@ -165,9 +182,13 @@ def test_what_cannot_be(tiny: Callable[..., Any], tmp_path: Path) -> None:
         MaskedLMLoss().attach(encoder)
 
 
-@pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "modernbert"])
+@pytest.mark.parametrize(
+    ("kind", "faithful"),
+    [("bert", False), ("bert", True), ("roberta", False), ("distilbert", True), ("modernbert", False)],
+)
 def test_the_trained_head_is_saved_with_the_encoder(
     kind: str,
+    faithful: bool,
     tiny_of_kind: Callable[[str], Path],
     sentences: list[str],
     tmp_path: Path,
@@ -189,7 +210,7 @@ def test_the_trained_head_is_saved_with_the_encoder(
             "method": {
                 "name": "composition",
                 "views": ["dropout", "word-deletion"],
-                "objective": ["info-nce", "masked-lm"],
+                "objective": ["info-nce", {"name": "masked-lm", "faithful": faithful}],
             },
             "training": {"steps": 3, "batch_size": 8, "learning_rate": 1e-2, "precision": "fp32", "average": 0.5},
         }

@@ -1,4 +1,4 @@
-"""SimCSE: a sentence and itself under another dropout mask, or an entailment pair with a contradiction.
+"""SimCSE: a sentence and itself under another dropout mask; with labels it is `supervised_simcse`.
 
 Paper: Gao et al. 2021, "SimCSE: Simple Contrastive Learning of Sentence Embeddings"
 """
@@ -6,6 +6,7 @@ Paper: Gao et al. 2021, "SimCSE: Simple Contrastive Learning of Sentence Embeddi
 from __future__ import annotations
 
 from mirrormask.methods import methods
+from mirrormask.methods.supervised_simcse import supervised_simcse
 from mirrormask.objectives.info_nce import InfoNCE
 from mirrormask.training.method import Composition
 from mirrormask.views.dropout import Dropout
@@ -32,17 +33,10 @@ def simcse_unsup(temperature: float = 0.05, dropout: float | None = None) -> Com
 
 @methods.register("simcse-sup")
 def simcse_sup(temperature: float = 0.05, hard_weight: float = 0.0) -> Composition:
-    """Learn from entailment pairs, with contradictions as hard negatives.
+    """Learn from entailment pairs, with contradictions as hard negatives: an earlier name of `supervised-simcse`.
 
     Args:
         temperature: of the contrastive loss.
         hard_weight: a logit on an anchor's own hard negative (Table 5: the logarithm of alpha, best at 0).
     """
-    return Composition(
-        views=(Dropout(), Dropout()),
-        objective=InfoNCE(temperature=temperature, hard_weight=hard_weight),
-        pooling="cls-mlp-kept",
-        pairing=("columns", {}),
-        # Table A.1: BERT-base, supervised
-        training={"batch_size": 512, "learning_rate": 5e-5, "epochs": 3.0, "max_length": 32, "schedule": "linear"},
-    )
+    return supervised_simcse(temperature=temperature, hard_weight=hard_weight)

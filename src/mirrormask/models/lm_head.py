@@ -28,19 +28,29 @@ def copy_head(source: str, out: Path) -> bool:
     tensors = head_weights(model)
     if not tensors or any(name in tensors for name in info["missing_keys"]):
         return False
-    tied = _tied(model)
-    save_file({name: value for name, value in tensors.items() if name not in tied}, out / HEAD)
+    save_file(head_weights(model, without_tied=True), out / HEAD)
     return True
 
 
-def head_weights(model: Any) -> dict[str, Tensor]:
-    """Return the weights of a masked LM that are not its encoder's, each with memory of its own."""
-    prefix = model.base_model_prefix + "."
+def head_weights(model: Any, *, without_tied: bool = False) -> dict[str, Tensor]:
+    """Return the weights of a masked LM that are not its encoder's, each with memory of its own.
+
+    Args:
+        model: a Hugging Face masked LM.
+        without_tied: leave out what is another weight under a second name, such as the embeddings.
+    """
+    prefix, tied = model.base_model_prefix + ".", _tied(model) if without_tied else set()
     return {
         name: value.detach().cpu().clone().contiguous()
         for name, value in model.state_dict().items()
-        if not name.startswith(prefix)
+        if not name.startswith(prefix) and name not in tied
     }
+
+
+def is_tied(model: Any) -> bool:
+    """Say whether the matrix that scores the vocabulary is the input embeddings."""
+    matrix = model.get_output_embeddings()
+    return matrix is not None and matrix.weight is model.get_input_embeddings().weight
 
 
 def save_head(weights: dict[str, Tensor], out: Path) -> None:

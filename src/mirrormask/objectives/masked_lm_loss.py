@@ -6,8 +6,9 @@ Paper: Gao et al. 2021, "SimCSE: Simple Contrastive Learning of Sentence Embeddi
     loss = mean over masked positions t of -log p_LM(x_t | masked x)
 
 A position is chosen with chance `rate`, and hidden as `models.hiding` says. All sentences of the batch are masked in a
-forward of their own. The head is a copy of the model's own and is trained, its output matrix not tied to the input
-embeddings, as in the published code; it runs at the masked positions alone, and is saved with the encoder.
+forward of their own. The head is a copy of the model's own and is trained; it runs at the masked positions alone, and
+is saved with the encoder. Where the model's output matrix is its input embeddings, it stays so: the matrix is the
+trained encoder's. The published code copies it and lets the two part, which `faithful` does.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.errors import MirrormaskError, above
 from mirrormask.core.framing import frame_of
 from mirrormask.core.transfer import to_device
+from mirrormask.models.embeddings import word_table
 from mirrormask.models.hiding import hide
-from mirrormask.models.lm_head import head_weights
+from mirrormask.models.lm_head import head_weights, is_tied
 from mirrormask.models.masked_lm import MaskedLM as Reader
 from mirrormask.objectives import Ask, Objective, objectives
 
@@ -38,6 +40,7 @@ class MaskedLMLoss(Objective):
 
     Args:
         rate: chance of a token to be chosen (the published code takes 15 %).
+        faithful: train an output matrix of its own, as the published code does, where the model's is its embeddings.
 
     Relations: SimCSE adds it to `info-nce` with a weight of 0.1. It runs the encoder once more.
 
@@ -48,12 +51,14 @@ class MaskedLMLoss(Objective):
 
     needs_encoder = True
 
-    def __init__(self, rate: float = 0.15) -> None:
+    def __init__(self, rate: float = 0.15, faithful: bool = False) -> None:
         super().__init__()
         self.rate = above("rate", rate, 0, of="masked-lm")
         if rate >= 1:
             raise MirrormaskError(f"The 'rate' of masked-lm must be below 1. Got {rate!r}.")
+        self.faithful = faithful
         self.lm: Reader | None = None
+        self._tied = False
 
     def attach(self, encoder: Any) -> None:
         """Copy the LM head of the model that the encoder starts from."""
@@ -62,7 +67,10 @@ class MaskedLMLoss(Objective):
             raise MirrormaskError("The objective masked-lm needs an encoder built from a masked language model.")
         self.lm = Reader.load(source, device=str(next(encoder.parameters()).device))
         model = self.lm.model
+        self._tied = not self.faithful and is_tied(model)
         model._modules[model.base_model_prefix] = nn.Identity()  # only the head is ours; the encoder is the trained one
+        if self._tied:
+            model.get_output_embeddings().weight = word_table(encoder).weight
         tokenizer = encoder.tokenizer
         self._frame = getattr(encoder[0], "frame", None) or frame_of(tokenizer)
         special = set(tokenizer.all_special_ids)
@@ -98,7 +106,7 @@ class MaskedLMLoss(Objective):
 
     def lm_head(self) -> dict[str, Tensor] | None:
         """Return the weights of the trained head."""
-        return None if self.lm is None else head_weights(self.lm.model)
+        return None if self.lm is None else head_weights(self.lm.model, without_tied=self._tied)
 
     def _sum(self, states: Tensor, answers: Tensor) -> Tensor:
         assert self.lm is not None

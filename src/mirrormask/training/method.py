@@ -154,7 +154,8 @@ class Method(nn.Module):
             seed: for choices that views make about text.
         """
         own: list[Any] = [view.encoder_of(self.encoder) for view in self.views]  # type: ignore[operator]
-        if len(batch.columns) > 1 or any(encoder is not self.encoder for encoder in own):
+        meant = any(view.same_on_purpose for view in self.views)
+        if meant or len(batch.columns) > 1 or any(encoder is not self.encoder for encoder in own):
             return
         was = self.training
         self.train()

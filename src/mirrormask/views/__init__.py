@@ -76,6 +76,9 @@ class View(nn.Module):
     shares_forward = False
     """Whether the view works on the vectors of the other view's forward and needs none of its own."""
 
+    same_on_purpose = False
+    """Whether the view is meant to be the other one again, which is refused where it happens by mistake."""
+
     before_head = False
     """Whether `output` works on the encoder's vectors before a head that exists in training only."""
 
