@@ -26,7 +26,12 @@ def train(
         help="Where to start: a sentence encoder, a masked LM or a plain encoder.",
         show_default=DEFAULT_START,
     ),
-    column: list[str] = typer.Option([], "--column", help="Column to read; repeat it for pairs.", rich_help_panel=TEXT),
+    column: list[str] = typer.Option(
+        [],
+        "--column",
+        help="Column to read; repeat it for pairs, triplets, or a text and its label.",
+        rich_help_panel=TEXT,
+    ),
     split: str = typer.Option(
         "none", "--split", help="Split texts into sentences: none, auto, en, zh.", rich_help_panel=TEXT
     ),
@@ -51,8 +56,8 @@ def train(
     method: str = typer.Option(
         "",
         "--method",
-        help="Method by name; see `mirrormask list method`. Unless named, a sentence encoder is adapted, and another "
-        "model taught to be one.",
+        help="Method by name; see `mirrormask list method`. Unless named, pairs, triplets and labels are learned from "
+        "where the columns hold them; else a sentence encoder is adapted, and another model taught to be one.",
         rich_help_panel=HOW,
     ),
     pairing: str = typer.Option(
@@ -98,7 +103,7 @@ def train(
     as_json: bool = Json,
     quiet: bool = Quiet,
 ) -> None:
-    """Train a sentence encoder on your own text, without labels.
+    """Train a sentence encoder on your own text, without labels; or on pairs, triplets or labeled texts.
 
     [bold]mirrormask train reviews.txt --out reviews-encoder[/bold]
 
@@ -115,6 +120,7 @@ def train(
     from mirrormask.cli.running import perform
     from mirrormask.runs.adapting import method_for
     from mirrormask.runs.folder import begun_with
+    from mirrormask.runs.given_rows import given_for
     from mirrormask.runs.recipe import apply_overrides, build_recipe
 
     training: dict[str, Any] = {
@@ -130,11 +136,17 @@ def train(
     training = {key: value for key, value in training.items() if value not in (None, [])}
     start = model or (begun_with(out, "model") if resume else "") or DEFAULT_START
     method = method or (begun_with(out, "method") if resume else "")
+    rows = given_for(
+        corpus[0] if len(corpus) == 1 else [Path(name) for name in corpus], column, method=method, pairing=pairing
+    )
+    output = Output(as_json=as_json, quiet=quiet)
+    if rows.said:
+        output.say(rows.said)
     tables: dict[str, Any] = {
         "model": {"name": start, "pooling": pooling, "template": template, "lora": lora},
         "data": {
             "corpus": corpus,
-            "columns": column,
+            "columns": list(rows.columns),
             "split": split,
             "deduplicate": not keep_duplicates,
             "min_words": min_words,
@@ -142,13 +154,13 @@ def train(
             "limit": limit,
             "dev": dev,
         },
-        "method": {"name": method_for(start, method=method, pairing=pairing, pooling=pooling)},
-        "pairing": {"name": pairing} if pairing else {},
+        "method": {"name": method_for(start, method=rows.method, pairing=pairing, pooling=pooling)},
+        "pairing": {"name": pairing} if pairing else dict(rows.pairing),
         "training": {**training, "precision": precision, "seed": seed},
     }
     perform(
         build_recipe(apply_overrides(tables, set_), of="The command"),
         out,
         resume=resume,
-        output=Output(as_json=as_json, quiet=quiet),
+        output=output,
     )

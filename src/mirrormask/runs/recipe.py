@@ -44,6 +44,7 @@ class DataSpec:
     Args:
         corpus: files, `-` for stdin, or names of a corpus or dataset.
         columns: the columns to read.
+        where: read only rows with such values, each as `column=value` or `column=value,value`.
         split: split texts into sentences: `none`, `auto`, `en` or `zh`.
         deduplicate: keep only the first of equal rows.
         min_words: leave out shorter rows.
@@ -55,6 +56,7 @@ class DataSpec:
 
     corpus: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
     split: str = "none"
     deduplicate: bool = True
     min_words: int = 1
@@ -110,12 +112,15 @@ class Recipe:
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as plain data."""
-        return dataclasses.asdict(self)
+        found = dataclasses.asdict(self)
+        if not self.data.where:  # as runs begun before there were conditions have it, which are resumed
+            del found["data"]["where"]
+        return found
 
 
 TABLES = {
     "model": "name, pooling, template, lora, freeze_embeddings",
-    "data": "corpus, columns, split, deduplicate, min_words, max_words, limit, dev",
+    "data": "corpus, columns, where, split, deduplicate, min_words, max_words, limit, dev",
     "method": "name and the method's parameters",
     "pairing": "name and the pairing's parameters",
     "training": "the settings of the loop",

@@ -195,6 +195,7 @@ class _Text:
             source if source is not None else _names(data.corpus),
             _own((shared or folder) / "corpus"),
             columns=data.columns or None,
+            where=data.where,
             split=data.split,
             deduplicate=data.deduplicate,
             min_words=data.min_words,

@@ -9,6 +9,7 @@ from typing import Any
 from mirrormask.models.names import DEFAULT_START
 from mirrormask.runs.adapting import method_for
 from mirrormask.runs.folder import RunResult, begun_with
+from mirrormask.runs.given_rows import given_for
 from mirrormask.runs.recipe import build_recipe
 from mirrormask.runs.runner import Reporter, run_recipe
 
@@ -30,13 +31,14 @@ def train(
     resume: bool = False,
     reporter: Reporter | None = None,
 ) -> RunResult:
-    """Train a sentence encoder without labels and return where it is and how it went.
+    """Train a sentence encoder, without labels or with them, and return where it is and how it went.
 
     Args:
         corpus: a file or several, the name of a corpus or dataset, or texts (or tuples of texts) in Python.
         out: folder of the run; the encoder will be in `out/model`.
         model: where to start.
-        method: a method by name; by default a sentence encoder is adapted, and another model taught.
+        method: a method by name; by default pairs, triplets and labels are learned from where the columns hold them,
+            else a sentence encoder is adapted, and another model taught.
         pooling: a pooling by name; by default the model's own, or the method's.
         dev: an STS task or a file, of scored pairs or of queries with their documents, to choose what is kept by;
             without it that is chosen without labels.
@@ -50,12 +52,16 @@ def train(
         reporter: is told how it goes.
     """
     method = method or (begun_with(Path(out), "method") if resume else "")
-    method = method_for(str(model), method=method, pairing=str((pairing or {}).get("name", "")), pooling=pooling)
+    paired = str((pairing or {}).get("name", ""))
+    rows = given_for(corpus, tuple((data or {}).get("columns", ())), method=method, pairing=paired)
+    if rows.said and reporter is not None:
+        reporter.say(rows.said)
+    method = method_for(str(model), method=rows.method, pairing=paired, pooling=pooling)
     tables = {
         "model": {"name": str(model), "pooling": pooling, "lora": lora},
-        "data": {**(data or {}), "dev": str(dev)},
+        "data": {**(data or {}), "columns": list(rows.columns), "dev": str(dev)},
         "method": {"name": method, **(parameters or {})},
-        "pairing": dict(pairing or {}),
+        "pairing": dict(pairing or rows.pairing),
         "training": {**(training or {}), "seed": seed},
     }
     source = str(corpus) if isinstance(corpus, Path) else corpus

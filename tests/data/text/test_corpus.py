@@ -285,3 +285,21 @@ def test_blocks_are_bounded_and_whole(tmp_path: Path) -> None:
 def test_a_real_corpus(tmp_path: Path) -> None:
     corpus = build_corpus("wiki100k", tmp_path / "corpus", limit=5000)
     assert 4900 < len(corpus) <= 5000
+
+
+def test_conditions_on_other_columns(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [{"text": f"text number {n}", "label": n % 3, "source": "ab"[n % 2]} for n in range(12)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    corpus = build_corpus(path, tmp_path / "corpus", columns=["text"], where=["label=1,2", "source=a"])
+    assert [corpus[row] for row in range(len(corpus))] == [f"text number {n}" for n in (2, 4, 8, 10)]
+    again = build_corpus(path, tmp_path / "corpus", columns=["text"], where=["label=1"])
+    assert len(again) == 4, "other conditions, another corpus"
+    with pytest.raises(DataError, match=r"has no row with label = 7\. Ask for values that it has\."):
+        build_corpus(path, tmp_path / "b", columns=["text"], where=["label=7"])
+    with pytest.raises(DataError, match=r"has no column 'labl'.* Did you mean 'label'"):
+        build_corpus(path, tmp_path / "b", columns=["text"], where=["labl=1"])
+    with pytest.raises(DataError, match=r"A condition is column=value, such as label=entailment\. Got 'label'\."):
+        build_corpus(path, tmp_path / "b", columns=["text"], where=["label"])
+    with pytest.raises(DataError, match="'where' takes a file or a dataset with columns"):
+        build_corpus(["one text", "two texts"], tmp_path / "b", where=["label=1"])

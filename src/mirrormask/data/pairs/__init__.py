@@ -66,18 +66,26 @@ class Pairing(ABC):
 
 
 class RowExamples(Examples):
-    """One example a row, its columns those of the corpus."""
+    """One example a row, its columns those of the corpus.
 
-    def __init__(self, tokens: Tokenized, together: int = 1) -> None:
+    Args:
+        tokens: the texts.
+        together: so many rows that follow each other come into one batch.
+        rows: only these rows; None takes all.
+    """
+
+    def __init__(self, tokens: Tokenized, together: int = 1, rows: Rows | None = None) -> None:
         self._tokens = tokens
+        self._rows = rows
         self.together = together
 
     def __len__(self) -> int:
-        return len(self._tokens)
+        return len(self._tokens if self._rows is None else self._rows)
 
     def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
         """Return the columns of the corpus as they are."""
-        return tuple(self._tokens.take(examples.tolist(), column) for column in range(self._tokens.width))
+        rows = (examples if self._rows is None else self._rows[examples]).tolist()
+        return tuple(self._tokens.take(rows, column) for column in range(self._tokens.width))
 
 
 def one_column(corpus: Corpus, pairing: str) -> None:

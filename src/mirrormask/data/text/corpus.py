@@ -44,6 +44,7 @@ def build_corpus(
     folder: Path | str,
     *,
     columns: Sequence[str] | None = None,
+    where: Sequence[str] = (),
     split: str = "none",
     deduplicate: bool = True,
     min_words: int = 1,
@@ -58,6 +59,7 @@ def build_corpus(
         source: a file or several, `-` for stdin, the name of a corpus or dataset, or texts; see `find_origin`.
         folder: where the corpus goes; it appears there only once it is complete.
         columns: the columns to read; several make rows of several texts.
+        where: read only rows with such values, as `column=value`.
         split: how texts are split into sentences: `none`, `auto`, `en` or `zh`. A text that is split is a document;
             without splitting, blank rows separate documents.
         deduplicate: keep only the first of rows that differ only in case and white space.
@@ -85,7 +87,7 @@ def build_corpus(
         at_least("max_words", max_words, max(1, min_words), of="a corpus")
     if limit is not None:
         at_least("limit", limit, 1, of="a corpus")
-    origin = find_origin(source, columns)
+    origin = find_origin(source, columns, where)
     settings = {
         "columns": None if columns is None else list(columns),
         "split": split,
@@ -93,6 +95,7 @@ def build_corpus(
         "min_words": min_words,
         "max_words": max_words,
         "limit": limit,
+        **({"where": list(where)} if where else {}),
     }
     made = read_record(folder)
     if made and origin.stamp is not None and made["stamp"] == origin.stamp and made["settings"] == settings:

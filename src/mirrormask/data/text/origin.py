@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from mirrormask.core.errors import DataError
-from mirrormask.data.text.columns import JUDGED_ROWS, choose_column, warn_of_numbers
+from mirrormask.data.text.columns import JUDGED_ROWS, LABELS, choose_column, warn_of_numbers
 from mirrormask.data.text.compression import STDIN, check_file, named, split_suffix
 from mirrormask.data.text.files import check_columns, records
 
 Source = str | Path | Sequence[str | Path] | Iterable[str] | Iterable[tuple[str, ...]]
 Cells = tuple[str, ...]
+Conditions = dict[str, set[str]]
+"""For some columns, the values that rows must have there."""
 
 _FORMATS = {".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"}
 _JUDGED_SIZE = 1 << 20  # characters
@@ -41,7 +43,7 @@ class Origin:
     notes: list[str] = field(default_factory=list)
 
 
-def find_origin(source: Source, columns: Sequence[str] | None = None) -> Origin:
+def find_origin(source: Source, columns: Sequence[str] | None = None, where: Sequence[str] = ()) -> Origin:
     """Find what `source` means.
 
     Args:
@@ -50,16 +52,22 @@ def find_origin(source: Source, columns: Sequence[str] | None = None) -> Origin:
             A list of paths is read file after file; a list of strings is texts, never names.
         columns: the columns to read, in this order; None takes the only one there is, or `text`, or `sentence`, or
             the one whose texts are plainly longer than all others'.
+        where: read only rows with such values, each given as `column=value` or `column=value,value`.
 
     Raises:
         DataError: there is no such file, name or column.
     """
     chosen = None if columns is None else list(columns)
     notes: list[str] = []
+    asked = _conditions(where)
     if isinstance(source, (str, Path)):
-        return _named_origin(source, chosen, notes)
+        return _named_origin(source, chosen, notes, asked)
     if isinstance(source, (list, tuple)) and source and all(isinstance(item, Path) for item in source):
-        return _joined([_named_origin(str(item), chosen, notes) for item in source])
+        return _joined([_named_origin(str(item), chosen, notes, asked) for item in source])
+    if asked:
+        raise DataError(
+            "The key 'where' takes a file or a dataset with columns. Leave out rows of given texts yourself."
+        )
     return Origin("the given texts", None, lambda: _given(source))
 
 
@@ -101,14 +109,37 @@ def _has_ending(name: str) -> bool:
     return kind in _FORMATS or bool(compression)
 
 
-def _named_origin(source: str | Path, columns: list[str] | None, notes: list[str]) -> Origin:
+def _conditions(where: Sequence[str]) -> Conditions:
+    found: Conditions = {}
+    for each in where:
+        column, equals, values = each.partition("=")
+        if not equals or not column.strip() or not values.strip():
+            raise DataError(f"A condition is column=value, such as label=entailment. Got {each!r}.")
+        found.setdefault(column.strip(), set()).update(value.strip() for value in values.split(","))
+    return found
+
+
+def _meeting(rows: Iterator[dict[str, Any]], where: Conditions, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows whose columns hold one of the values asked for."""
+    met = False
+    for row in rows:
+        check_columns(name, where, list(row))
+        if all(str(row[column]) in values for column, values in where.items()):
+            met = True
+            yield row
+    if not met:
+        asked = " and ".join(f"{column} = {' or '.join(sorted(values))}" for column, values in where.items())
+        raise DataError(f"{name} has no row with {asked}. Ask for values that it has.")
+
+
+def _named_origin(source: str | Path, columns: list[str] | None, notes: list[str], where: Conditions) -> Origin:
     if str(source) == STDIN or isinstance(source, Path) or _exists(source):
-        return _file_origin([Path(source)], columns, notes)
+        return _file_origin([Path(source)], columns, notes, where)
     from mirrormask.data.text import sources
 
     found = sources.find_corpus(source)
     if found is not None:
-        return _file_origin([found], columns, notes)
+        return _file_origin([found], columns, notes, where)
     dataset = _DATASET.fullmatch(source)
     if _has_ending(source):
         check_file(source)  # not there: raises, and offers the nearest name
@@ -120,25 +151,28 @@ def _named_origin(source: str | Path, columns: list[str] | None, notes: list[str
     name, split = dataset[1], dataset[2] or "train"
     local = sources.find_split(name, split)
     if local is not None:
-        return _file_origin([local], columns, notes)
+        return _file_origin([local], columns, notes, where)
     label = f"{name}:{split}"
-    return Origin(label, None, lambda: _cells(sources.load_rows(name, split), columns, label, notes), notes)
+    return Origin(label, None, lambda: _cells(sources.load_rows(name, split), columns, label, notes, where), notes)
 
 
-def _file_origin(paths: list[Path], columns: list[str] | None, notes: list[str]) -> Origin:
+def _file_origin(paths: list[Path], columns: list[str] | None, notes: list[str], where: Conditions) -> Origin:
     for path in paths:
         check_file(path)
     name = named(paths[0]) if len(paths) == 1 else f"{len(paths)} files ({paths[0]} …)"
     stamp = None
     if all(path.is_file() for path in paths):
         stamp = [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in paths]
-    return Origin(name, stamp, lambda: _all_files(paths, columns, notes), notes)
+    return Origin(name, stamp, lambda: _all_files(paths, columns, notes, where), notes)
 
 
-def _all_files(paths: list[Path], columns: list[str] | None, notes: list[str]) -> Iterator[Cells | None]:
+def _all_files(
+    paths: list[Path], columns: list[str] | None, notes: list[str], where: Conditions
+) -> Iterator[Cells | None]:
+    read = None if columns is None else list(dict.fromkeys([*columns, *where]))
     for path in paths:
-        with contextlib.closing(records(path, columns)) as rows:  # type: ignore[type-var]
-            yield from _cells(rows, columns, named(path), notes)
+        with contextlib.closing(records(path, read)) as rows:  # type: ignore[type-var]
+            yield from _cells(rows, columns, named(path), notes, where)
         yield None
 
 
@@ -155,14 +189,22 @@ def every_text(path: Path | str, column: str | None, notes: list[str]) -> Iterat
     """
     columns = [column] if column else None
     with contextlib.closing(records(path, columns)) as rows:  # type: ignore[type-var]
-        for cells in _cells(rows, columns, named(path), notes, empty=False):
+        for cells in _cells(rows, columns, named(path), notes, {}, empty=False):
             yield cells[0]
 
 
 def _cells(
-    rows: Iterator[dict[str, Any]], columns: list[str] | None, name: str, notes: list[str], *, empty: bool = True
+    rows: Iterator[dict[str, Any]],
+    columns: list[str] | None,
+    name: str,
+    notes: list[str],
+    where: Conditions,
+    *,
+    empty: bool = True,
 ) -> Iterator[Cells]:
     """Yield the chosen columns of each row as texts; nothing (null) is an empty text, or refused."""
+    if where:
+        rows = _meeting(rows, where, name)
     first = _first_rows(rows)
     if not first:
         raise DataError(f"{name} is empty. Give a source with at least one row.")
@@ -189,6 +231,10 @@ def _first_rows(rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _as_texts(cells: tuple[Any, ...], keys: list[str], where: str, empty: bool) -> Cells:
+    cells = tuple(
+        str(cell) if isinstance(cell, int) and len(keys) > 1 and key.lower() in LABELS else cell
+        for key, cell in zip(keys, cells, strict=True)
+    )
     for key, cell in zip(keys, cells, strict=True):
         if cell is None and not empty:
             raise DataError(f"The column {key!r} in {where} is missing or null. Fill it, or leave the row out.")
