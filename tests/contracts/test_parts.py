@@ -324,6 +324,11 @@ def prepared(tmp_path: Path, tiny: Callable[..., Any], sentences: list[str]) -> 
         texts: list[Any] = [" ".join(sentences[3 * i : 3 * i + 3]) for i in range(30)]
         if name == "columns":
             texts = list(zip(sentences[:30], sentences[30:60], sentences[60:90], strict=True))
+        if name == "classes":
+            texts = [(text, "odd" if row % 2 else "even") for row, text in enumerate(sentences[:30])]
+        if name == "inference":
+            labels = ("entailment", "contradiction")
+            texts = [(sentences[row // 2], sentences[30 + row], labels[row % 2]) for row in range(30)]
         if name.startswith("next-sentence"):
             texts = sentences[:30]
         corpus = build_corpus(texts, tmp_path / "corpus")

@@ -31,6 +31,11 @@ def run(tiny_folder: Path, sentences: list[str], tmp_path: Path) -> Callable[...
         texts: list[Any] = sentences[:40]
         if name == "columns":
             texts = list(zip(sentences[:40], sentences[40:80], sentences[80:120], strict=True))
+        if name == "classes":
+            texts = [(text, f"class {row % 3}") for row, text in enumerate(texts)]
+        if name == "inference":
+            labels = ("entailment", "contradiction")
+            texts = [(sentences[row // 2], sentences[40 + row], labels[row % 2]) for row in range(80)]
         recipe = build_recipe(
             {
                 "model": {"name": str(tiny_folder), "pooling": pooling},
@@ -45,7 +50,7 @@ def run(tiny_folder: Path, sentences: list[str], tmp_path: Path) -> Callable[...
 
 
 def test_counts() -> None:
-    assert (len(METHODS), len(POOLINGS), len(PAIRINGS)) == (7, 10, 8)
+    assert (len(METHODS), len(POOLINGS), len(PAIRINGS)) == (10, 10, 10)
 
 
 def assert_usable(done: RunResult, sentences: list[str], tiny_folder: Path) -> None:

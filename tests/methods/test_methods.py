@@ -81,5 +81,5 @@ def test_parameters_reach_the_parts() -> None:
 
 @pytest.mark.parametrize("name", [part.name for part in methods if "temperature" in part.parameters])
 def test_temperature_zero_is_refused(name: str) -> None:
-    with pytest.raises(MirrormaskError, match="The 'temperature' of (info|mirror)-nce must be above 0. Got 0"):
+    with pytest.raises(MirrormaskError, match="The 'temperature' of [a-z-]+ must be above 0. Got 0"):
         methods.build(name, temperature=0)

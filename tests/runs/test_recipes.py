@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -38,6 +39,38 @@ class TestRecipe:
 
     def test_a_published_recipe_names_its_number(self, path: Path) -> None:
         assert ("expect" in path.read_text(encoding="utf-8")) == path.name.startswith(("simcse", "mirror"))
+
+
+TABLES = sorted(FOLDER.glob("simcse-*/*.toml"))
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_rows_of_the_papers_tables(path: Path) -> None:
+    """Every row parses, says its command, is chosen on STS-B dev, and differs from its table in one thing alone."""
+    recipe = read_recipe(path)
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(f"# mirrormask run recipes/{path.parent.name}/{path.name}\n#\n# ")
+    assert recipe.data.dev == "stsb-dev"
+    assert ("expect" in text) is (path.stem != "mean"), "the table has no row of mean pooling"
+    samples = [
+        each for each in path.parent.glob("*.toml") if each.stem.endswith("-sample") == path.stem.endswith("-sample")
+    ]
+    assert {json.dumps(read_recipe(each).training, sort_keys=True) for each in samples} == {
+        json.dumps(recipe.training, sort_keys=True)
+    }
+
+
+def test_there_are_as_many_as_the_tables_have() -> None:
+    counts = {folder: len(list((FOLDER / folder).glob("*.toml"))) for folder in sorted({p.parent.name for p in TABLES})}
+    assert counts == {
+        "simcse-augmentation": 11,
+        "simcse-auxiliary": 6,
+        "simcse-dropout": 8,
+        "simcse-objectives": 8,
+        "simcse-positives": 14,
+    }
+    sizes = [read_recipe(path).pairing.parameters["size"] for path in TABLES if path.stem.endswith("-sample")]
+    assert sizes == [2400] * 6, "kinds of positives are compared at one size"
 
 
 def test_the_default_recipe_is_the_default() -> None:
