@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mirrormask.core.errors import DataError
-from mirrormask.data.text.columns import LABELS
+from mirrormask.data.tasks.classified import TEXT_COLUMNS
+from mirrormask.data.text.columns import LABEL_COLUMNS
 from mirrormask.data.text.files import columns_of
 from mirrormask.data.text.origin import find_origin
 
@@ -19,7 +20,6 @@ OF_ROWS = (PAIRED, CLASSES, "supervised-simcse", "simcse-sup")
 SCORES = ("score", "similarity", "relatedness")
 """Columns that say how alike a pair is, which no pair is plainly positive beside."""
 
-TEXTS = ("text", "sentence", "review", "utterance", "comment", "tweet")
 INFERENCE = (("premise", "hypothesis", "label"), ("sentence1", "sentence2", "gold_label"))
 TRIPLETS = (
     ("anchor", "positive", "negative"),
@@ -130,7 +130,7 @@ def _told(name: str, there: Sequence[str]) -> Given:
     if found := first(TRIPLETS):
         return _of(found)
     if found := first(PAIRS):
-        beside = next((known[column] for column in (*SCORES, *LABELS) if column in known), "")
+        beside = next((known[column] for column in (*SCORES, *LABEL_COLUMNS) if column in known), "")
         if not beside:
             return _of(found)
         raise DataError(
@@ -138,14 +138,14 @@ def _told(name: str, there: Sequence[str]) -> Given:
             f"positive. Say which are, such as --set 'data.where=[\"{beside}=1\"]' --column {found[0]} --column "
             f"{found[1]}, or read one text with --column {found[0]}."
         )
-    if found := first([(text, label) for text in TEXTS for label in LABELS]):
+    if found := first([(text, label) for text in TEXT_COLUMNS for label in LABEL_COLUMNS]):
         return _of(found, labelled=True)
     return Given()
 
 
 def _of(columns: tuple[str, ...], *, labelled: bool = False) -> Given:
     named = tuple(column for column in columns if column)
-    labelled = labelled or columns[-1].lower() in LABELS
+    labelled = labelled or columns[-1].lower() in LABEL_COLUMNS
     if labelled and len(columns) == 2:
         return Given("labelled texts", named, CLASSES)
     if labelled and len(columns) == 3:

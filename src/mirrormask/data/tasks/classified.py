@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError, did_you_mean
 from mirrormask.core.wording import counted
+from mirrormask.data.text.columns import LABEL_COLUMNS
 from mirrormask.data.text.files import check_columns, records
 from mirrormask.data.text.sources import find_split, load_rows
 
 TEXT_COLUMNS = ("text", "sentence", "content", "review", "utterance", "comment", "tweet")
 """Columns that are taken for the text where none is named, likelier ones first."""
-
-LABEL_COLUMNS = ("label", "class", "category", "intent", "target", "topic", "sentiment")
-"""Columns that are taken for the label."""
 
 MORE_LABEL_COLUMNS = (*LABEL_COLUMNS, "labels", "emotion")
 

@@ -11,7 +11,7 @@ from mirrormask.data.text.sentences import count_words
 JUDGED_ROWS = 200
 """Rows by which columns are judged."""
 
-LABELS = ("label", "class", "category", "intent", "topic", "sentiment")
+LABEL_COLUMNS = ("label", "class", "category", "intent", "target", "topic", "sentiment")
 """Columns that are taken for classes, likelier ones first; numbers are as good as names there."""
 
 _USUAL = ("text", "sentence")
@@ -55,7 +55,7 @@ def choose_column(name: str, rows: Sequence[dict[str, Any]], notes: list[str]) -
 def warn_of_numbers(name: str, columns: Sequence[str], rows: Sequence[dict[str, Any]], notes: list[str]) -> None:
     """Add a note on each column whose cells are numbers, which are no texts to learn from."""
     for key in columns:
-        if len(columns) > 1 and key.lower() in LABELS:
+        if len(columns) > 1 and key.lower() in LABEL_COLUMNS:
             continue
         cells = [cell for row in rows if isinstance(cell := row.get(key), str) and cell.strip()]
         if cells and sum(map(_is_number, cells)) > len(cells) / 2:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mirrormask.core.errors import DataError
-from mirrormask.data.text.columns import JUDGED_ROWS, LABELS, choose_column, warn_of_numbers
+from mirrormask.data.text.columns import JUDGED_ROWS, LABEL_COLUMNS, choose_column, warn_of_numbers
 from mirrormask.data.text.compression import STDIN, check_file, named, split_suffix
 from mirrormask.data.text.files import check_columns, records
 
@@ -232,7 +232,7 @@ def _first_rows(rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _as_texts(cells: tuple[Any, ...], keys: list[str], where: str, empty: bool) -> Cells:
     cells = tuple(
-        str(cell) if isinstance(cell, int) and len(keys) > 1 and key.lower() in LABELS else cell
+        str(cell) if isinstance(cell, int) and len(keys) > 1 and key.lower() in LABEL_COLUMNS else cell
         for key, cell in zip(keys, cells, strict=True)
     )
     for key, cell in zip(keys, cells, strict=True):

@@ -10,9 +10,10 @@ from typing import Any, cast
 import numpy as np
 
 from mirrormask.core.errors import DataError, did_you_mean, one_of
-from mirrormask.data.tasks.classified import LABEL_COLUMNS, TEXT_COLUMNS
+from mirrormask.data.tasks.classified import TEXT_COLUMNS
 from mirrormask.data.tasks.retrieval_collection import read_collection
 from mirrormask.data.tasks.scored_pairs import ScoredPairs
+from mirrormask.data.text.columns import LABEL_COLUMNS
 from mirrormask.data.text.files import columns_of, records
 from mirrormask.evaluation.own.labelled import LabelledTexts
 from mirrormask.evaluation.own.pairs_task import PairsTask
