@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
@@ -52,14 +53,14 @@ def reviews(count: int, seed: int, classes: int = 2) -> list[dict[str, Any]]:
     return rows
 
 
-def encode(texts: list[str]) -> np.ndarray:
+def encode(texts: list[str]) -> NDArray[Any]:
     known = (*GOOD, *BAD, *PLAIN)
     return np.array([[text.split().count(word) for word in known] for text in texts], dtype=np.float32)
 
 
-def alone(x: np.ndarray, y: np.ndarray, train: np.ndarray, penalty: float, test: np.ndarray) -> np.ndarray:
+def alone(x: NDArray[Any], y: NDArray[Any], train: NDArray[Any], penalty: float, test: NDArray[Any]) -> NDArray[Any]:
     model = LogisticRegression(C=1 / (penalty * len(train)), tol=1e-8, max_iter=1000, solver="newton-cholesky")
-    found: np.ndarray = model.fit(x[train].astype(np.float64), y[train]).predict(x[test].astype(np.float64))
+    found: NDArray[Any] = model.fit(x[train].astype(np.float64), y[train]).predict(x[test].astype(np.float64))
     return found
 
 
@@ -130,7 +131,7 @@ def test_the_suite_is_an_evaluation_with_tables_and_page(put: Put, tmp_path: Pat
     put("cr", "all", reviews(60, seed=2))
     seen: list[int] = []
 
-    def counting(texts: list[str]) -> np.ndarray:
+    def counting(texts: list[str]) -> NDArray[Any]:
         seen.append(len(texts))
         return encode(texts)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import DataError
@@ -81,7 +82,7 @@ class _Triplets(Examples):
         self,
         tokens: Tokenized,
         anchors: Rows,
-        itself: np.ndarray,
+        itself: NDArray[np.bool_],
         contradicts: Rows,
         first: Rows,
         end: Rows,
