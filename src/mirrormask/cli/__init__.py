@@ -22,6 +22,7 @@ from mirrormask.cli import (
     parts,
     pretrain,
     probe,
+    prompt,
     quickstart,
     run,
     search,
@@ -78,6 +79,7 @@ app.command("similarity")(similarity.similarity)
 app.command("duplicates")(duplicates.duplicates)
 app.command("map")(map.draw)
 app.command("probe")(probe.probe)
+app.add_typer(prompt.app, name="prompt")
 app.command("info")(info.info)
 app.command("list")(parts.list_parts)
 

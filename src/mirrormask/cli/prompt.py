@@ -1,0 +1,126 @@
+"""`mirrormask prompt`: labels by cloze questions, without training or from a few examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from mirrormask.cli.output import Json, Output, Quiet
+
+app = typer.Typer(
+    help="Label texts by cloze questions: a template with a [MASK], and a word for each label.\n\n"
+    '[bold]mirrormask prompt score "It was [MASK]." --labels good,bad reviews.csv[/bold]',
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+_Prompt = typer.Argument(..., help="A template in quotes, the name of a task, or a table in TOML.", metavar="PROMPT")
+_Model = typer.Option("mini", "--model", "-m", help="A masked language model, by name or folder.")
+_Labels = typer.Option("", "--labels", help="Words of the labels: good,bad or 1=good|great,0=bad.")
+_Column = typer.Option("", "--column", "-c", help="Column that holds the text.", show_default="the likely one")
+_LabelColumn = typer.Option("", "--label-column", help="Column that holds labels.", show_default="label")
+_Length = typer.Option(256, "--max-length", help="Tokens of a row; texts are cut, the question never.")
+_Limit = typer.Option(None, "--limit", help="Only the first so many rows.")
+
+
+@app.command("score")
+def score(
+    prompt: str = _Prompt,
+    file: Path = typer.Argument(..., help="The texts: .csv .tsv .jsonl .parquet .txt, also compressed."),
+    labels: str = _Labels,
+    unlabelled: Path = typer.Option(
+        None, "--unlabelled", help="Texts that tell how likely the words are anyway.", show_default="the texts"
+    ),
+    calibration: bool = typer.Option(True, "--calibration/--no-calibration", help="Take that off the scores."),
+    find_words: Path = typer.Option(None, "--find-words", help="A few labelled texts, to find the labels' words from."),
+    out: Path = typer.Option(None, "--out", "-o", help="Write the label of every row: .csv or .jsonl."),
+    model: str = _Model,
+    column: str = _Column,
+    label_column: str = _LabelColumn,
+    max_length: int = _Length,
+    limit: int = _Limit,
+    as_json: bool = Json,
+    quiet: bool = Quiet,
+) -> None:
+    """Label texts without training: which label's word does the model expect at the mask?
+
+    [bold]mirrormask prompt score "It was [MASK]." --labels good,bad reviews.csv[/bold]
+
+    Words are hard to choose: [bold]--find-words few.csv[/bold] proposes them from a few labelled texts.
+    """
+    from mirrormask.core.errors import MirrormaskError, at_least
+
+    output = Output(as_json=as_json, quiet=quiet)
+    at_least("max-length", max_length, 3, of="prompt")
+    if limit is not None:
+        at_least("limit", limit, 1, of="prompt")
+    if labels and find_words is not None:
+        raise MirrormaskError("Give --labels or --find-words, not both.")
+    _check_files(out, file, unlabelled, find_words, model)
+    from mirrormask.prompting.prompt_score import record_of, score_file
+    from mirrormask.prompting.verbalizer import parse_labels
+
+    done = score_file(
+        prompt,
+        file,
+        labels=parse_labels(labels) if labels else None,
+        model=model,
+        unlabelled=unlabelled,
+        calibrate=calibration,
+        few=find_words,
+        column=column,
+        label_column=label_column,
+        max_length=max_length,
+        limit=limit,
+    )
+    if out is not None:
+        done.answers.save(out, done.examples)
+
+    def show() -> None:
+        if done.found_words:
+            rows = [(y, ", ".join(f"{w} ({s:+.1f})" for w, s in found)) for y, found in done.found_words.items()]
+            output.table("Words found, with their log odds against the other labels", ("label", "words"), rows, left=2)
+        _show(output, done.answers, done.examples, done.measures, out)
+
+    output.result({**record_of(done), "file": None if out is None else str(out)}, show)
+
+
+def _check_files(out: Path | None, *inputs: Path | str | None) -> None:
+    """Refuse what cannot be read or written before anything slow is imported."""
+    from mirrormask.core.overwriting import spare_inputs
+    from mirrormask.core.storage import check_writable
+    from mirrormask.data.text.compression import check_file
+
+    for each in inputs[:-1]:
+        if each is not None:
+            check_file(each)
+    if out is not None:
+        from mirrormask.prompting.answers import check_format
+
+        check_format(out)
+        check_writable(out.parent)
+        spare_inputs(inputs, replaced=[out])
+
+
+def _show(output: Output, answers: Any, examples: Any, measures: dict[str, dict[str, float]], out: Path | None) -> None:
+    """Print the first rows, and how good the labels are where that is known."""
+    if out is None:
+        first = next(iter(examples.fields[0]))
+        rows = [
+            (str(row["label"]), row[first][:100], f"{row['probability']:.2f}")
+            for row, _ in zip(answers.rows(examples), range(10), strict=False)
+        ]
+        output.table("", ("label", first, "probability"), rows, left=2)
+        if len(examples) > 10:
+            output.line(f"{len(examples) - 10:,} more rows; --out FILE.csv writes all of them.")
+    for name, found in measures.items():
+        more = "".join(f", {key} {100 * found[key]:.1f}" for key in ("exact_match", "f1a") if key in found)
+        output.line(
+            f"{name[:1].upper()}{name[1:]}: accuracy {100 * found['accuracy']:.1f} "
+            f"[{100 * found['low']:.1f}, {100 * found['high']:.1f}], macro-F1 {100 * found['macro_f1']:.1f}{more} "
+            f"({int(found['n']):,} rows; the most frequent label alone has {100 * found['majority']:.1f})."
+        )
+    if out is not None:
+        output.line(f"Labels: {out}")

@@ -1,0 +1,1 @@
+"""Classification with cloze questions: patterns, label words, few-shot tuning, ensembles and soft prompts."""
