@@ -103,6 +103,7 @@ def lay_out(folder: Path, tiny: Path) -> None:
     (folder / "broken.txt").symlink_to("nothing-here.txt")
     (folder / "good.txt").write_bytes(TEXT)
     (folder / "pairs.csv").write_bytes(TABLE)
+    (folder / "few.csv").write_text("text,label\nthe old boat,boat\na wide river,river\n")
     (folder / "recipe.toml").write_text(
         '[model]\nname = "tiny"\n[data]\ncorpus = "latin.txt"\n[training]\nsteps = 2\nbatch_size = 8\n'
     )

@@ -31,13 +31,23 @@ READERS = {
     "evaluate": ("evaluate", "tiny", "--data", "FILE"),
     "duplicates": ("duplicates", "FILE", "--model", "tiny", "--out", "out/g.csv"),
     "map": ("map", "FILE", "--model", "tiny", "--out", "out/m.html"),
+    "prompt score": ("prompt", "score", "It was [MASK].", "FILE", "--labels", "boat,river", "--model", "tiny"),
+    "prompt train": ("prompt", "train", "It was [MASK].", "FILE", "--labels", "boat,river", "--model", "tiny", *OUT),
+    "unlabelled": (
+        *("prompt", "train", "It was [MASK].", "few.csv", "--unlabelled", "FILE"),
+        *("--labels", "boat,river", "--model", "tiny", *OUT),
+    ),
     "dependency": ("probe", "dependency", "FILE", "--model", "tiny"),
     "constituency": ("probe", "constituency", "FILE", "--model", "tiny"),
     "discourse": ("probe", "discourse", "FILE", "--model", "tiny"),
     "segment": ("probe", "segment", "FILE", "--model", "tiny"),
     "gold": ("probe", "segment", "good.txt", "--gold", "FILE", "--model", "tiny"),
 }
-RECIPES = {"run": ("run", "FILE", *OUT), "study": ("study", "FILE", "folder", *OUT)}
+RECIPES = {
+    "run": ("run", "FILE", *OUT),
+    "study": ("study", "FILE", "folder", *OUT),
+    "prompt": ("prompt", "score", "FILE", "good.txt", "--model", "tiny"),
+}
 LOADERS = {
     "train": ("train", "good.txt", "--model", "MODEL", *OUT, "--steps", "2"),
     "init": ("pretrain", "good.txt", "--init", "MODEL", *OUT, "--steps", "2"),
@@ -53,6 +63,8 @@ LOADERS = {
     "similarity": ("similarity", "a boat", "a river", "--model", "MODEL"),
     "probe": ("probe", "a boat crosses", "--model", "MODEL"),
     "segment": ("probe", "segment", "good.txt", "--model", "MODEL"),
+    "prompt": ("prompt", "score", "It was [MASK].", "good.txt", "--labels", "boat,river", "--model", "MODEL"),
+    "prompted": ("prompt", "predict", "MODEL", "good.txt"),
     "info": ("info", "MODEL"),
     "quickstart": ("quickstart", "--model", "MODEL", *OUT),
 }
@@ -64,6 +76,8 @@ FINE = {  # what one command refuses another can do with
     ("index", "columns.tsv"),
     ("duplicates", "columns.tsv"),
     ("map", "columns.tsv"),
+    ("prompt score", "columns.tsv"),
+    ("unlabelled", "columns.tsv"),
     *(("dev", name) for name in PATHS if "." not in name),
     *(("tokenizer", name) for name in ("no-weights", "cut-weights", "pickled")),
     ("info", "pickled"),
@@ -100,6 +114,15 @@ OPTIONS = {
     "compare": (("compare", "folder"), {"resamples"}),
     "study": (("study", "study.toml", "folder", *OUT), {"resamples"}),
     "run": (("run", "recipe.toml", "--seeds", "1", *OUT), {"jobs"}),
+    "prompt": (
+        ("prompt", "train", "It was [MASK].", "few.csv", "--labels", "boat,river", "--model", "tiny", *OUT),
+        {"steps", "batch-size", "learning-rate", "soft-rate", "mlm-weight", "repetitions", "generations"}
+        | {"distill-steps", "max-length"},
+    ),
+    "score": (
+        ("prompt", "score", "It was [MASK].", "good.txt", "--labels", "boat,river", "--model", "tiny"),
+        {"max-length", "limit"},
+    ),
     "probe": (("probe", "segment", "latin.txt", "--model", "tiny"), {"limit", "value"}),
 }
 VALUES = ("-1", "nan", "inf", "x", "9" * 6_000)
@@ -120,6 +143,14 @@ WRITERS = {
     "study": ("study", "study.toml", "folder", "--out", "OUT"),
     "probe": ("probe", "a boat crosses", "--model", "tiny", "--out", "OUT/x.png"),
     "segment": ("probe", "segment", "good.txt", "--model", "tiny", "--out", "OUT/x.txt"),
+    "prompt": (
+        *("prompt", "train", "It was [MASK].", "few.csv", "--labels", "boat,river", "--model", "tiny"),
+        *("--steps", "1", "--out", "OUT"),
+    ),
+    "score": (
+        *("prompt", "score", "It was [MASK].", "good.txt", "--labels", "boat,river", "--model", "tiny"),
+        *("--out", "OUT/x.csv"),
+    ),
     "store": ("probe", "segment", "good.txt", "--model", "tiny", "--store", "OUT"),
 }
 OTHERS: list[tuple[tuple[str, ...], int]] = [
@@ -153,6 +184,37 @@ OTHERS: list[tuple[tuple[str, ...], int]] = [
     (("duplicates", "good.txt", "--by", "looks"), USAGE),
     (("duplicates", "good.txt", "--out", "g.\x1b[31m"), USAGE),
     (("map", "good.txt", "--column", "\x1b[31m", "--out", "out/m.html"), DATA),
+    (("prompt",), USAGE),
+    (("prompt", "scor"), USAGE),
+    (("prompt", "score", "It was fine.", "good.txt", "--labels", "boat,river", "--model", "tiny"), USAGE),
+    (("prompt", "score", "It was [MASK].", "good.txt", "--model", "tiny"), USAGE),
+    (("prompt", "score", "It was [MASK].", "good.txt", "--labels", "boat,river=", "--model", "tiny"), USAGE),
+    (("prompt", "score", "It was [MASK].", "good.txt", "--labels", "boat,boats", "--model", "tiny"), USAGE),
+    (("prompt", "score", "It [MASK] \x1b[31m", "good.txt", "--labels", "\x1b[31m,b", "--model", "tiny"), USAGE),
+    (
+        ("prompt", "score", "It was [MASK]. " + "boat " * 90, "good.txt", "--labels", "boat,river", "--model", "tiny"),
+        USAGE,
+    ),
+    (("prompt", "score", "copa", "good.txt", "--model", "tiny"), DATA),
+    (("prompt", "train", "It was [MASK].", "--labels", "boat,river", "--model", "tiny", *OUT), DATA),
+    (("prompt", "train", "mr", "few.csv", "--mode", "pett", "--model", "tiny", *OUT), USAGE),
+    (
+        (
+            "prompt",
+            "train",
+            "[P] [MASK]",
+            "few.csv",
+            "--labels",
+            "boat,river",
+            "--soft",
+            "mlp",
+            "--model",
+            "tiny",
+            *OUT,
+        ),
+        USAGE,
+    ),
+    (("prompt", "evaluate", "tiny", "few.csv"), MODEL),
     (("compare", "nowhere"), DATA),
     (("compare", "folder", "--format", "html"), USAGE),
     (("run",), USAGE),

@@ -14,9 +14,9 @@ from mirrormask.data.tasks.absa import AspectExample
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.probing.aspect import AspectSet, AspectSettings, macro_f1, probe_aspect
 from mirrormask.probing.decoders import right_chain
-from mirrormask.probing.frozen_training import RowNumbers
 from mirrormask.probing.treebank_parser import accuracy, train_parser
 from mirrormask.probing.word_states import word_states
+from mirrormask.training.row_numbers import RowNumbers
 
 FAST = AspectSettings(filters=16, dropout=0.0, epochs=10.0, batch_size=60, learning_rate=1e-2)
 

@@ -115,6 +115,12 @@ def _show(output: Output, answers: Any, examples: Any, measures: dict[str, dict[
         output.table("", ("label", first, "probability"), rows, left=2)
         if len(examples) > 10:
             output.line(f"{len(examples) - 10:,} more rows; --out FILE.csv writes all of them.")
+    _measures(output, measures)
+    if out is not None:
+        output.line(f"Labels: {out}")
+
+
+def _measures(output: Output, measures: dict[str, dict[str, float]]) -> None:
     for name, found in measures.items():
         more = "".join(f", {key} {100 * found[key]:.1f}" for key in ("exact_match", "f1a") if key in found)
         output.line(
@@ -122,5 +128,168 @@ def _show(output: Output, answers: Any, examples: Any, measures: dict[str, dict[
             f"[{100 * found['low']:.1f}, {100 * found['high']:.1f}], macro-F1 {100 * found['macro_f1']:.1f}{more} "
             f"({int(found['n']):,} rows; the most frequent label alone has {100 * found['majority']:.1f})."
         )
+
+
+@app.command("train")
+def train(
+    prompt: str = _Prompt,
+    file: Path = typer.Argument(None, help="The examples, with a label column; ipet does without."),
+    out: Path = typer.Option(..., "--out", "-o", help="The folder to leave the result in."),
+    labels: str = _Labels,
+    mode: str = typer.Option(
+        "",
+        "--mode",
+        help="few-shot: every pattern tuned, their mean; pet: distilled into a classifier; ipet: over generations.",
+        show_default="pet with --unlabelled, else few-shot",
+    ),
+    unlabelled: Path = typer.Option(None, "--unlabelled", help="Texts without labels, for pet, ipet and --mlm-weight."),
+    dev: Path = typer.Option(None, "--dev", help="Other labelled examples, to choose a checkpoint by."),
+    find_words: bool = typer.Option(False, "--find-words", help="Find the labels' words from the examples."),
+    model: str = _Model,
+    student: str = typer.Option("", "--student", help="What the classifier begins with.", show_default="the model"),
+    steps: int = typer.Option(150, "--steps", help="Updates of each pattern."),
+    batch_size: int = typer.Option(16, "--batch-size", help="Examples of an update."),
+    learning_rate: float = typer.Option(1e-4, "--learning-rate", help="Of the model."),
+    soft_rate: float = typer.Option(10.0, "--soft-rate", help="Of soft tokens, in shares of it."),
+    soft: str = typer.Option("lstm-wide", "--soft", help="Soft tokens: lstm-wide, lstm or plain."),
+    freeze: bool = typer.Option(False, "--freeze", help="Train soft tokens [P] alone; the model stays as it is."),
+    mlm_weight: float = typer.Option(0.0, "--mlm-weight", help="Share of the masked-LM loss (PET: 0.0001)."),
+    repetitions: int = typer.Option(1, "--repetitions", help="Models for each pattern."),
+    weights: str = typer.Option("accuracy", "--weights", help="Of patterns: accuracy before training, or uniform."),
+    generations: int = typer.Option(3, "--generations", help="Of ipet."),
+    distill_steps: int = typer.Option(400, "--distill-steps", help="Updates of the classifier."),
+    column: str = _Column,
+    label_column: str = _LabelColumn,
+    max_length: int = _Length,
+    seed: int = typer.Option(42, "--seed", help="Of order, dropout and fresh weights."),
+    as_json: bool = Json,
+    quiet: bool = Quiet,
+) -> None:
+    """Learn from a few labelled examples, and from text without labels.
+
+    [bold]mirrormask prompt train mr few.csv --unlabelled reviews.txt --out my-prompt[/bold]
+
+    Then [bold]mirrormask prompt predict my-prompt new.csv --out labels.csv[/bold]. A template with soft tokens,
+    [bold]"{text} [P*3] [MASK]"[/bold], is P-tuning.
+    """
+    from mirrormask.core.errors import MirrormaskError, at_least
+    from mirrormask.core.overwriting import spare_inputs
+    from mirrormask.core.storage import check_writable
+
+    output = Output(as_json=as_json, quiet=quiet)
+    at_least("max-length", max_length, 3, of="prompt")
+    if labels and find_words:
+        raise MirrormaskError("Give --labels or --find-words, not both.")
+    _check_files(None, file, unlabelled, dev, model)
+    spare_inputs([file, unlabelled, dev, model], replaced=[out])
+    check_writable(out.parent if not out.exists() else out)
+    from mirrormask.prompting.distillation import Distilling
+    from mirrormask.prompting.next_generation import Generations
+    from mirrormask.prompting.pattern_tuning import Tuning
+    from mirrormask.prompting.pet import PromptTraining
+    from mirrormask.prompting.prompt_files import train_files
+    from mirrormask.prompting.verbalizer import parse_labels
+
+    how = PromptTraining(
+        mode=mode or ("pet" if unlabelled is not None else "few-shot"),
+        tuning=Tuning(
+            steps=steps,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            soft_rate=soft_rate,
+            frozen=freeze,
+            mlm_weight=mlm_weight,
+            seed=seed,
+        ),
+        repetitions=repetitions,
+        weights=weights,
+        soft=soft,
+        distilling=Distilling(steps=distill_steps, max_length=max_length),
+        generations=Generations(count=generations),
+        student=student,
+    )
+    with output.steps() as progress:
+        done = train_files(
+            prompt,
+            file,
+            out,
+            how,
+            labels=parse_labels(labels) if labels else None,
+            find=find_words,
+            model=model,
+            unlabelled=unlabelled,
+            dev=dev,
+            column=column,
+            label_column=label_column,
+            max_length=max_length,
+            progress=progress,
+        )
+
+    def show() -> None:
+        for label, words in done["words"].items():
+            output.line(f"{label}: {', '.join(words)}")
+        output.line(f"{done['mode']}: {done['members']} tuned on {done['examples']} examples, in {out}.")
+        output.line(f"Next: mirrormask prompt predict {out} FILE --out labels.csv")
+
+    output.result({**done, "out": str(out)}, show)
+
+
+_Tuned = typer.Argument(..., help="A folder that prompt train left.", metavar="MODEL")
+
+
+@app.command("predict")
+def predict(
+    model: Path = _Tuned,
+    file: Path = typer.Argument(..., help="The texts: .csv .tsv .jsonl .parquet .txt, also compressed."),
+    out: Path = typer.Option(None, "--out", "-o", help="Write the label of every row: .csv or .jsonl."),
+    column: str = _Column,
+    limit: int = _Limit,
+    as_json: bool = Json,
+    quiet: bool = Quiet,
+) -> None:
+    """Label texts with what prompt train made.
+
+    [bold]mirrormask prompt predict my-prompt new.csv --out labels.csv[/bold]
+    """
+    from mirrormask.core.errors import at_least
+
+    output = Output(as_json=as_json, quiet=quiet)
+    if limit is not None:
+        at_least("limit", limit, 1, of="prompt")
+    _check_files(out, file, str(model))
+    from mirrormask.prompting.prompt_files import counts_of, predict_file
+
+    examples, answers = predict_file(model, file, labels="none", column=column, limit=limit)
     if out is not None:
-        output.line(f"Labels: {out}")
+        answers.save(out, examples)
+    content = {"rows": len(examples), "counts": counts_of(answers), "file": None if out is None else str(out)}
+    output.result(content, lambda: _show(output, answers, examples, {}, out))
+
+
+@app.command("evaluate")
+def evaluate(
+    model: Path = _Tuned,
+    file: Path = typer.Argument(..., help="Texts with labels."),
+    column: str = _Column,
+    label_column: str = _LabelColumn,
+    limit: int = _Limit,
+    as_json: bool = Json,
+    quiet: bool = Quiet,
+) -> None:
+    """Measure what prompt train made on texts whose labels are known.
+
+    [bold]mirrormask prompt evaluate my-prompt test.csv[/bold]
+    """
+    from mirrormask.core.errors import at_least
+
+    output = Output(as_json=as_json, quiet=quiet)
+    if limit is not None:
+        at_least("limit", limit, 1, of="prompt")
+    _check_files(None, file, str(model))
+    from mirrormask.prompting.prompt_files import measured, predict_file
+
+    examples, answers = predict_file(
+        model, file, labels="needed", column=column, limit=limit, label_column=label_column
+    )
+    found = measured(examples, answers)
+    output.result({"measures": found}, lambda: _measures(output, {"tuned": found}))

@@ -1,9 +1,9 @@
-"""Training a small model on rows that are cached: batches of row numbers for the one training loop."""
+"""Training a small model on rows that are cached, through the one training loop."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,33 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mirrormask.core.seeding import Seeds, generator
+from mirrormask.core.seeding import Seeds
 from mirrormask.training.loop import fit
+from mirrormask.training.row_numbers import RowNumbers
 from mirrormask.training.settings import Settings
-
-
-class RowNumbers:
-    """Batches that are the numbers of their rows (n,); every epoch is shuffled anew.
-
-    Args:
-        rows: how many there are.
-        batch_size: rows of a batch; the last of an epoch may be smaller.
-        seed: of the order.
-    """
-
-    def __init__(self, rows: int, batch_size: int, seed: int) -> None:
-        self.rows, self.batch_size, self.seed = rows, batch_size, seed
-
-    def __len__(self) -> int:
-        return -(-self.rows // self.batch_size)
-
-    def stream(self, start: int, stop: int, rank: int, world: int) -> Iterator[Tensor]:
-        """Yield the batches from `start` to `stop`, this process's share of each."""
-        for step in range(start, stop):
-            epoch, place = divmod(step, len(self))
-            order = generator(self.seed, "rows", epoch).permutation(self.rows)
-            chosen = order[place * self.batch_size : (place + 1) * self.batch_size][rank::world]
-            yield torch.from_numpy(chosen.astype(np.int64))
 
 
 def train_frozen(

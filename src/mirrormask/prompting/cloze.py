@@ -124,7 +124,7 @@ class Cloze(nn.Module):
                 tuple(prompted.soft[i] for i in open_rows),
             )
             wanted = torch.tensor([token for i in open_rows for token in left[i].values()], device=self.lm.device)
-            with best_precision(self.lm.device).autocast(self.lm.device), varied_shapes():
+            with best_precision(self.lm.device).autocast(self.lm.device):
                 scores = self.token_scores(now).gather(1, wanted[:, None])[:, 0].double().cpu().numpy()
             ends = np.cumsum([len(left[i]) for i in open_rows])
             for i, part in zip(open_rows, np.split(scores, ends[:-1]), strict=True):
@@ -148,7 +148,7 @@ def word_scores(patterns: Sequence[Cloze], fields: Fields) -> list[NDArray[np.fl
     for start in range(0, len(fields), _ROWS):
         part = fields[start : start + _ROWS]
         rows = Prompted.joined([each.pattern.rows(part) for each in patterns])
-        with best_precision(lm.device).autocast(lm.device), varied_shapes():
+        with best_precision(lm.device).autocast(lm.device):
             states = mask_states(lm, rows, soft)
             for number, table in enumerate(tables):
                 scores = lm.head(states[number * len(part) : (number + 1) * len(part)]).float().log_softmax(-1)
@@ -171,15 +171,16 @@ def mask_states(lm: MaskedLM, prompted: Prompted, soft: Tensor | None = None) ->
     order: list[NDArray[np.int64]] = []
     for shard in shards_for(prompted.tokens, lm.device, None):
         ids, mask = (to_device(t, lm.device) for t in prompted.tokens.padded(pad, shard))
-        if soft is None:
-            run = lm.model.base_model(ids, attention_mask=mask)
-        else:
+        given: dict[str, Tensor] = {"input_ids": ids}
+        if soft is not None:
             at = [np.concatenate([np.full(len(prompted.soft[i]), n) for n, i in enumerate(shard)])]
             at += [np.concatenate([prompted.soft[i] for i in shard])]
             embedded = lm.model.get_input_embeddings()(ids)
             index = tuple(to_device(torch.from_numpy(each.astype(np.int64)), lm.device) for each in at)
             embedded = embedded.index_put(index, soft.to(embedded.dtype).repeat(len(shard), 1))
-            run = lm.model.base_model(inputs_embeds=embedded, attention_mask=mask)
+            given = {"inputs_embeds": embedded}
+        with varied_shapes():
+            run = lm.model.base_model(**given, attention_mask=mask)
         rows = np.repeat(np.arange(len(shard)), counts[shard])
         places = np.concatenate([prompted.masks[i] for i in shard])
         order.append(np.concatenate([np.arange(starts[i], starts[i + 1]) for i in shard]))

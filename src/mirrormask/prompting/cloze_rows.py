@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +102,7 @@ def examples_of(
     label = column or task.label
     one_of("labels", labels, LABELS, of="a task's examples")
     wanted = tuple(dict.fromkeys(name for each in task.questions for name in Template(each.template).fields))
-    found = Examples([], [], None if task.labels else [], [], source)
+    found = Examples([], [], [], [], source)
     columns: dict[str, list[str]] = {}
     read = labels != "none"
     for number, raw in enumerate(rows, 1):
@@ -116,7 +116,7 @@ def examples_of(
                         f"Its columns are: {', '.join(row)}. Name it with --label-column."
                     )
             if limit is not None and len(found) >= limit:
-                return found
+                return found if found.choices else replace(found, choices=None)
             found.fields.append({name: _text(row, columns[name], number, source) for name in wanted})
             if read:
                 spelled = _label(row.get(label), task, number, source, label, strict=labels == "needed")
@@ -124,13 +124,13 @@ def examples_of(
                 found.labels.append(spelled or "")
                 if not read:
                     found.labels.clear()
-            if found.choices is not None:
+            if "choices" in row and found.choices is not None:
                 found.choices.append(tuple(row["choices"]))
             if "group" in row:
                 found.groups.append(f"{number} {row['group']}")
     if not found.fields:
         raise DataError(f"{source} has no rows for the task {task.name}. Give a file with at least one.")
-    return found
+    return found if found.choices else replace(found, choices=None)
 
 
 def _columns(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.core.batch import Ids, Tokens
+from mirrormask.core.batch import Frame, Ids, Tokens
 from mirrormask.core.encoding import Encoder
 from mirrormask.core.errors import DataError, MirrormaskError, at_least
 from mirrormask.core.framing import frame_of
@@ -19,6 +20,9 @@ MAX_LENGTH = 256
 """Tokens of a row, unless the model takes fewer (PET's)."""
 
 Places = NDArray[np.int64]
+
+_opened: WeakKeyDictionary[Any, tuple[Encoder, Frame]] = WeakKeyDictionary()
+"""What patterns of one tokenizer share: the words that were tokenized once, and the special tokens around a text."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,9 @@ class Pattern:
     def __init__(self, template: Template | str, tokenizer: Any, max_length: int = MAX_LENGTH) -> None:
         self.template = Template(template) if isinstance(template, str) else template
         self.tokenizer, self.max_length = tokenizer, int(at_least("max_length", max_length, 3, of="a pattern"))
-        self._encoder = Encoder(tokenizer)
-        self._frame = frame_of(tokenizer)
+        if tokenizer not in _opened:
+            _opened[tokenizer] = Encoder(tokenizer), frame_of(tokenizer)
+        self._encoder, self._frame = _opened[tokenizer]
         self._fixed = {i: self._words(part) for i, part in enumerate(self.template.parts)}
 
     def rows(self, fields: Sequence[Mapping[str, str]], masks: int | Sequence[int] | None = None) -> Prompted:

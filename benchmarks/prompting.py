@@ -1,0 +1,335 @@
+"""The page of prompting results, written from the records of `prompting_runs.py`.
+
+python benchmarks/prompting.py records --out docs/results/prompting.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mirrormask.core.storage import atomic_file
+from mirrormask.evaluation.statistics.significance import sign_flip_p
+
+Record = dict[str, Any]
+
+METHODS = (
+    ("classifier", "classifier, fine-tuned"),
+    ("probe", "linear probe on `mini-sentence`"),
+    ("pattern", "one pattern (mean over patterns)"),
+    ("semi-supervised", "the first pattern with the masked-LM loss"),
+    ("ensemble", "PET without distillation"),
+    ("pet", "PET"),
+)
+SUPERGLUE = ("boolq", "cb", "copa", "multirc", "record", "rte", "wic", "wsc")
+
+
+def records(folder: Path, start: str) -> list[Record]:
+    """Return the records whose names start so, in their order."""
+    found = sorted(folder.glob(f"{start}*.json"))
+    return [{**json.loads(path.read_text(encoding="utf-8")), "name": path.stem} for path in found]
+
+
+def values(rows: Sequence[Record], key: str) -> list[float]:
+    if key == "pattern":
+        return [100 * float(np.mean(row["patterns"])) for row in rows if row.get("patterns")]
+    return [100 * row[key] for row in rows if key in row]
+
+
+def spread(numbers: Sequence[float]) -> str:
+    """Return mean ± standard deviation."""
+    if not numbers:
+        return "–"
+    return f"{np.mean(numbers):.1f}" + (f" ± {np.std(numbers, ddof=1):.1f}" if len(numbers) > 1 else "")
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+
+
+def against(rows: Sequence[Record], one: str, other: str) -> tuple[float, float]:
+    """Return the mean difference of two methods over the same seeds, and its p-value."""
+    both = [row for row in rows if other in row and (one in row or (one == "pattern" and row.get("patterns")))]
+    gap = np.array(values(both, one)) - np.array(values(both, other))
+    return float(gap.mean()), sign_flip_p(gap)
+
+
+def few(folder: Path, name: str, size: int, start: str = "few") -> list[Record]:
+    return [row for row in records(folder, f"{start}-{name}-{size}-") if row.get("size") == size]
+
+
+def method_table(groups: Sequence[tuple[str, list[Record]]]) -> str:
+    rows = []
+    for key, said in METHODS:
+        cells = []
+        for _, found in groups:
+            cell = spread(values(found, key))
+            if key != "classifier" and cell != "–":
+                gap, p = against(found, key, "classifier")
+                cell += f" ({gap:+.1f}, p {p:.3f})"
+            cells.append(cell)
+        if any(cell != "–" for cell in cells):
+            rows.append([said, *cells])
+    return table(["method", *(title for title, _ in groups)], rows)
+
+
+def verdict(found: list[Record], title: str, bar: float = 5.0) -> str:
+    """Say whether PET beats the classifier by the bar."""
+    if not found:
+        return f"{title}: no runs."
+    gap, p = against(found, "pet", "classifier")
+    held = gap >= bar and p < 0.05
+    return (
+        f"{title}: PET is {abs(gap):.1f} points {'above' if gap >= 0 else 'below'} the classifier over "
+        f"{len(found)} seeds (p {p:.4f}): the bar of {bar:g} points is {'met' if held else 'not met'}."
+    )
+
+
+def few_examples(folder: Path) -> str:
+    groups = [(name.upper(), few(folder, name, 32)) for name in ("mr", "imdb")]
+    adapted = [(name.upper(), few(folder, name, 32, "adapted")) for name in ("mr", "imdb")]
+    text = "## 32 examples\n\nAccuracy on 2,000 test texts, mean and standard deviation over seeds; in brackets the "
+    text += "difference from the classifier with the same seeds and its p-value (sign flips).\n\n"
+    text += method_table(groups) + "\n"
+    chosen = {name: rows[0]["chosen"] for name, rows in groups if rows}
+    for name, each in chosen.items():
+        text += (
+            f"{name}: the classifier learns at {each['classifier'][0]:g} for {each['classifier'][1]} steps, patterns "
+            f"at {each['pattern'][0]:g} for {each['pattern'][1]}; both were chosen among the same nine settings, by "
+            "500 dev texts and seeds that are not reported.\n"
+        )
+    text += "\n" + "\n\n".join(verdict(rows, name) for name, rows in groups) + "\n\n"
+    if any(rows for _, rows in adapted):
+        text += (
+            "After `mirrormask pretrain --init mini` on the unlabelled reviews (the pools of both sets, never dev or "
+        )
+        text += "test texts), everything else the same:\n\n" + method_table(adapted) + "\n"
+        text += "\n\n".join(verdict(rows, f"{name}, continued") for name, rows in adapted) + "\n\n"
+    return text
+
+
+def sizes(folder: Path) -> str:
+    header, groups = [], []
+    for size in (10, 32, 100, 1000):
+        found = few(folder, "mr", size)
+        if found:
+            header.append(f"{size} ({len(found)} seeds)")
+            groups.append(found)
+    if not groups:
+        return ""
+    zero = records(folder, "zero-mr")
+    plain = next((row for row in zero if row["name"] == "zero-mr"), None)
+    text = "## How many examples\n\nMR, accuracy. "
+    if plain is not None:
+        one, other = plain["patterns"]["all"]
+        text += f"Without examples the patterns together have {100 * one:.1f}, calibrated {100 * other:.1f}. "
+    text += "More than 32 examples are learned from for longer, with the root of their number.\n\n"
+    return text + method_table(list(zip(header, groups, strict=True))) + "\n"
+
+
+def blame(folder: Path) -> str:
+    """Zero-shot by patterns and words: which of them carries the label?"""
+    text = (
+        "## Words, patterns, or what the model knows\n\nZero-shot accuracy, plain and calibrated by 3,000 unlabelled "
+    )
+    text += "texts.\n\n"
+    shown = False
+    for name in ("mr", "imdb", "ag-news"):
+        found = {row["name"]: row for row in records(folder, f"zero-{name}")}
+        plain, adapted = found.get(f"zero-{name}"), found.get(f"zero-{name}-adapted")
+        if plain is None:
+            continue
+        shown = True
+        header = [name.upper(), "plain", "calibrated"] + (["continued: plain", "calibrated"] if adapted else [])
+        rows = []
+        for part in ("patterns", "words"):
+            for key, pair in plain.get(part, {}).items():
+                more = adapted[part][key] if adapted else []
+                title = {"all": "all patterns"}.get(key, f"`{key}`" if part == "patterns" else f"words: {key}")
+                rows.append([title.replace("|", "\\|"), *(f"{100 * value:.1f}" for value in (*pair, *more))])
+        if plain.get("found"):
+            pairs = np.array([each["accuracy"] for each in plain["found"]]) * 100
+            more = ["–", "–"] if adapted else []
+            rows.append(["words found from 32 examples, ten draws", spread(pairs[:, 0]), spread(pairs[:, 1]), *more])
+        text += table(header, rows) + "\n"
+        if plain.get("found"):
+            some = [
+                ", ".join(each["words"]["1"]) + " / " + ", ".join(each["words"]["0"]) for each in plain["found"][:3]
+            ]
+            text += f"Three of the draws: {'; '.join(some)}.\n\n"
+    return text if shown else ""
+
+
+def ipet(folder: Path) -> str:
+    rows, said = [], []
+    for name in ("ag-news", "mr"):
+        found = records(folder, f"ipet-{name}-")
+        if not found:
+            continue
+        zero, last, mean = (values(found, key) for key in ("zero", "ipet", "ensemble"))
+        gap = np.array(last) - np.array(zero)
+        p = sign_flip_p(gap)
+        rows.append([name, spread(zero), spread(mean), spread(last), f"{gap.mean():+.1f}", f"{p:.4f}", str(len(found))])
+        held = gap.mean() > 0 and p < 0.05
+        said.append(f"{name}: iPET from zero labels {'beats' if held else 'does not beat'} calibrated zero-shot.")
+    if not rows:
+        return ""
+    header = ["set", "calibrated zero-shot", "iPET, patterns", "iPET, classifier", "gain", "p", "seeds"]
+    text = "## iPET from no labels\n\nTwo generations, 20 texts a label and then five times as many, 3,000 unlabelled "
+    return text + "texts a seed.\n\n" + table(header, rows) + "\n" + " ".join(said) + "\n\n"
+
+
+def facts(folder: Path) -> str:
+    found = records(folder, "facts-")
+    text = "## Facts: LAMA\n\n"
+    if found:
+        keys = ("manual", "fine-tuning", "manual+fine-tuning", "p-tuning", "majority")
+        means = [100 * float(np.mean([row[key] for row in found])) for key in keys]
+        gap = np.array([row["p-tuning"] - row["manual"] for row in found])
+        p = sign_flip_p(gap)
+        text += (
+            f"P@1 over the shared vocabulary (lower-cased, single tokens of `mini`), mean over the {len(found)} T-REx "
+            "relations with a training file. Where LAMA's test file is partial here, that one is used. "
+            f"{sum(row['left_out'] for row in found):,} of "
+            f"{sum(row['left_out'] + row['facts'] for row in found):,} facts are left out because their answer is no "
+            "single token. Fine-tuning has the template `{text} [MASK] .`, P-tuning `[P*3] {text} [P*3] [MASK] [P*3]` "
+            "with the model frozen; checkpoints are chosen on the relation's dev facts.\n\n"
+        )
+        header = ["manual prompt", "fine-tuning", "manual + fine-tuning", "P-tuning", "most frequent answer"]
+        text += table(header, [[f"{value:.1f}" for value in means]]) + "\n"
+        held = gap.mean() > 0 and p < 0.05
+        text += (
+            f"P-tuning is {100 * gap.mean():+.1f} points from the manual prompt, better on "
+            f"{int((gap > 0).sum())} of {len(found)} relations (p {p:.4f}): the bar is {'met' if held else 'not met'}. "
+            "The last column is what a guesser that always names the most frequent answer of the training file has: "
+            "what a prompt has learned of the relation's answers alone.\n\n"
+        )
+        rows = sorted(found, key=lambda row: row["p-tuning"] - row["manual"])
+        shown = [*rows[:3], *rows[-3:]]
+        cells = [[row["relation"], *(f"{100 * row[key]:.1f}" for key in keys)] for row in shown]
+        text += "The three relations with the least gain and the three with the most:\n\n"
+        text += table(["relation", *header], cells) + "\n"
+    for row in records(folder, "volatility"):
+        text += f"One relation, *country* (P17, {row['facts']} facts), asked in slightly different words:\n\n"
+        cells = [[f"`{key}`", f"{100 * value:.1f}"] for key, value in row["precision"].items()]
+        text += table(["prompt", "P@1"], cells) + "\n"
+    return text
+
+
+def shown(found: Record | None, key: str = "accuracy") -> str:
+    return "–" if found is None or key not in found else f"{100 * found[key]:.1f}"
+
+
+def superglue(folder: Path) -> str:
+    groups = {name: records(folder, f"superglue-{name}-") for name in SUPERGLUE}
+    if not any(groups.values()):
+        return ""
+    text = (
+        "## Few-shot SuperGLUE\n\nThe 32 examples of FewGLUE, accuracy on SuperGLUE's dev set (ReCoRD: `dev32`), mean "
+    )
+    text += "over seeds; the interval is that of one share of so many rows.\n\n"
+    rows = []
+    for name, found in groups.items():
+        if not found:
+            continue
+        first = found[0]["ensemble"]
+        zero = next((row["zero"] for row in found if "zero" in row), None)
+        single = [100 * float(np.mean([each["accuracy"] for each in row["patterns"]])) for row in found]
+        mean = float(np.mean([row["ensemble"]["accuracy"] for row in found]))
+        half = 1.96 * (mean * (1 - mean) / first["n"]) ** 0.5
+        soft = [100 * row["p-tuning"]["accuracy"] for row in found if "p-tuning" in row]
+        extra = [key for key in ("f1a", "exact_match") if key in first]
+        more = "; ".join(f"{key} {100 * np.mean([row['ensemble'][key] for row in found]):.1f}" for key in extra)
+        more = more or f"macro-F1 {100 * np.mean([row['ensemble']['macro_f1'] for row in found]):.1f}"
+        rows.append(
+            [
+                name,
+                f"{int(first['n']):,}",
+                shown(first, "majority"),
+                shown(zero),
+                spread(single),
+                f"{100 * mean:.1f} [{100 * (mean - half):.1f}, {100 * (mean + half):.1f}]",
+                spread(soft),
+                more,
+            ]
+        )
+    header = ["task", "rows", "majority", "zero-shot", "one pattern", "all patterns", "P-tuning, dev32", "all patterns"]
+    text += table(header, rows) + "\n"
+    text += "WSC and COPA, and wherever the interval holds the majority's share, are beyond so small a model. GPT-2, "
+    text += "XLNet, priming and the full training sets are out of scope here.\n\n"
+    cells = []
+    for name in ("cb", "rte", "multirc"):
+        found = groups[name]
+        if found:
+            row = [name]
+            for key in ("origin own", "origin gpt-3", "ensemble"):
+                row.append(spread([100 * each[key]["accuracy"] for each in found if key in each]))
+            cells.append(row)
+    if cells:
+        text += "PET's own patterns, GPT-3's and all of them, without distillation (CB and RTE have no unlabelled text "
+        text += "here):\n\n" + table(["task", "own", "GPT-3's", "combined"], cells) + "\n"
+    return text
+
+
+def chinese(folder: Path) -> str:
+    zero = {row["name"]: row for row in records(folder, "zero-sentiment-zh")}
+    runs = records(folder, "chinese-")
+    if not zero:
+        return ""
+    rows = []
+    for name, title in (
+        ("zero-sentiment-zh", "zero-shot"),
+        ("zero-sentiment-zh-adapted", "after MLM on unlabelled text"),
+    ):
+        if name in zero:
+            pairs = [pair for key, pair in zero[name]["patterns"].items() if key != "all"]
+            rows.append([f"{title}, plain", *(f"{100 * pair[0]:.1f}" for pair in pairs)])
+            rows.append([f"{title}, calibrated", *(f"{100 * pair[1]:.1f}" for pair in pairs)])
+    for key, title in (("few-shot", "32 examples"), ("semi-supervised", "32 examples and the masked-LM loss")):
+        if runs:
+            each = 100 * np.array([row[key] for row in runs])
+            rows.append([f"{title} ({len(runs)} seeds)", *(spread(column) for column in each.T)])
+    templates = [key for key in zero["zero-sentiment-zh"]["patterns"] if key != "all"]
+    text = (
+        "## Chinese: five patterns\n\n`mini-zh` on reviews (ChnSentiCorp), words 很 and 不, accuracy on 1,200 texts or "
+    )
+    text += "fewer.\n\n" + table(["", *(f"`{each}`" for each in templates)], rows) + "\n"
+    text += (
+        "The news-topic pattern of the slides, `下面报导一则[MASK*2]新闻。{text}`, is the task `news-zh`; no labelled "
+    )
+    return text + "Chinese news is at hand to score it on.\n\n"
+
+
+def page(folder: Path) -> str:
+    """Return the whole page."""
+    sections: tuple[Callable[[Path], str], ...] = (few_examples, sizes, blame, ipet, facts, superglue, chinese)
+    text = "# Prompting\n\nCloze questions on `mini` (6 layers, 384 wide, uncased) and `mini-zh`, both of the "
+    text += "edition that ships: without training, from a few examples, and with soft prompts. "
+    text += "See [the guide](../guide/prompt.md).\n\n"
+    text += "```bash\npython benchmarks/prompting_runs.py records --seconds 3600 --workers 4\n"
+    text += "python benchmarks/prompting.py records --out docs/results/prompting.md\n```\n\n"
+    text += (
+        "Sets are cut once with a fixed seed: test and dev texts are never trained on, examples and unlabelled texts "
+    )
+    text += "come from the rest. MR has no split of its own, so 2,000 of its sentences are set aside. Every choice was "
+    text += "made on dev texts.\n\n"
+    return text + "".join(section(folder) for section in sections).rstrip() + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("records", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("docs/results/prompting.md"))
+    asked = parser.parse_args()
+    with atomic_file(asked.out) as stream:
+        stream.write(page(asked.records))
+
+
+if __name__ == "__main__":
+    main()
