@@ -79,11 +79,8 @@ class Exact:
         order = np.argsort(-scores, axis=1, kind="stable")[:, :top]
         return np.take_along_axis(scores, order, 1), order
 
-    def scores(self, query: Any, rows: Any) -> Any:
-        return self.all[rows] @ query
-
-    def vectors(self, rows: Any) -> Any:
-        return self.all[rows]
+    def compared(self, query: Any, rows: Any) -> tuple[Any, Any]:
+        return self.all[rows] @ query, self.all[rows]
 
     def moments(self, queries: Any) -> tuple[Any, Any]:
         return queries @ self.mean, np.sqrt(((queries @ self.spread) * queries).sum(1))
@@ -94,9 +91,7 @@ def together(collection: Collection, words: BM25, queries: Any, documents: Any) 
     vectors, own = Exact(documents), concentration(documents)
     scores = np.full((len(queries), len(documents)), -np.inf, dtype=np.float32)
     for row, text, query in zip(scores, collection.queries, queries, strict=True):
-        found = search_both(
-            words, vectors, text, query, collection.documents.__getitem__, depth=DEPTH, concentrated=own
-        )
+        found = search_both(words, vectors, text, query, depth=DEPTH, concentrated=own)
         row[found.rows] = found.scores
     return scores
 

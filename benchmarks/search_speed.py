@@ -117,14 +117,14 @@ def queried(texts: list[str], vectors: Any, dense: Any, folder: Path, count: int
     both = [zip(*asked(count, texts, vectors, seed), strict=True) for seed in (2, 4)]
     questions, others = ([Question(text, vector, "both", None, None) for text, vector in each] for each in both)
     for question in others:  # pages of the files are read, and words known, as in a process that has run for a while
-        best_passages(question, dense, words, texts.__getitem__, 100)
+        best_passages(question, dense, words, 100)
     with Clock() as ours:
-        found = [best_passages(question, dense, words, texts.__getitem__, 100).rows[:10] for question in questions]
+        found = [best_passages(question, dense, words, 100).rows[:10] for question in questions]
     everything: Any = Exact(vectors, dense)
 
     def agreement(depth: int) -> float:
         """Return the share of the first ten that a search without a graph has too, from so many candidates."""
-        exact = [best_passages(one, everything, words, texts.__getitem__, depth).rows[:10] for one in questions]
+        exact = [best_passages(one, everything, words, depth).rows[:10] for one in questions]
         return float(np.mean([len(set(a) & set(b)) / 10 for a, b in zip(found, exact, strict=True)]))
 
     recall, of_all = agreement(100), agreement(len(texts))
@@ -154,11 +154,8 @@ class Exact:
         order = np.argsort(-products, axis=1)[:, :top]
         return np.take_along_axis(products, order, 1), order
 
-    def scores(self, query: Any, rows: Any) -> Any:
-        return self._vectors[rows] @ query
-
-    def vectors(self, rows: Any) -> Any:
-        return self._vectors[rows]
+    def compared(self, query: Any, rows: Any) -> tuple[Any, Any]:
+        return self._vectors[rows] @ query, self._vectors[rows]
 
 
 def peak_memory(rows: int, width: int) -> dict[str, float]:

@@ -91,7 +91,25 @@ def test_a_writer_in_many_runs_writes_what_one_makes(
     assert found.vocabulary() == expected.vocabulary()
     for name in ("starts", "passages", "counts", "lengths"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert sorted(path.suffix for path in (tmp_path / "words").iterdir()) == [".npy"] * 7
+    same_by_passage(found, expected)
+    assert sorted(path.suffix for path in (tmp_path / "words").iterdir()) == [".npy"] * 10
+    for name in ("begins", "terms", "times"):  # as the first version left it
+        (tmp_path / "words" / f"{name}.npy").unlink()
+    same_by_passage(Postings.open(tmp_path / "words"), expected)
+
+
+def same_by_passage(found: Postings, expected: Postings) -> None:
+    for name in ("begins", "terms", "times"):
+        np.testing.assert_array_equal(getattr(found.by_passage, name), getattr(expected.by_passage, name))
+
+
+def test_a_passage_holds_the_terms_of_its_text(texts: list[str]) -> None:
+    analyzer = Analyzer()
+    postings = postings_of(texts, analyzer)
+    for row, text in enumerate(texts):
+        terms, times, _ = postings.by_passage.of_rows(np.array([row]))
+        held = {postings.term(term).decode(): int(count) for term, count in zip(terms.tolist(), times, strict=True)}
+        assert held == Counter(analyzer.terms(text))
 
 
 def test_merging_leaves_out_what_was_deleted(texts: list[str], tmp_path: Path) -> None:
@@ -109,6 +127,8 @@ def test_merging_leaves_out_what_was_deleted(texts: list[str], tmp_path: Path) -
     assert found.vocabulary() == expected.vocabulary()
     assert b"walrus" not in found.vocabulary()
     np.testing.assert_array_equal(found.passages, expected.passages)
+    assert found.turned is not None
+    same_by_passage(found, expected)
     np.testing.assert_array_equal(BM25([found], analyzer).scores(QUERIES), BM25([expected], analyzer).scores(QUERIES))
 
 
@@ -127,6 +147,10 @@ def test_a_file_that_is_cut_short_is_named(texts: list[str], tmp_path: Path) -> 
     np.save(file, np.zeros(3, dtype=np.uint16))
     with pytest.raises(MirrormaskError, match="belong to different indexes"):
         Postings.open(tmp_path)
+    postings_of(texts[:-1], Analyzer()).by_passage.save(tmp_path)
+    np.save(file, postings_of(texts, Analyzer()).counts)
+    with pytest.raises(MirrormaskError, match="belong to different indexes"):
+        Postings.open(tmp_path)
 
 
 def test_a_query_of_many_words_keeps_those_it_names_most() -> None:
@@ -140,9 +164,10 @@ def test_a_query_of_many_words_keeps_those_it_names_most() -> None:
 def test_terms_are_found_by_their_first_letters_and_the_rest() -> None:
     terms = ["a", "ab", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghij", "zebra", "图书"]
     postings = postings_of([" ".join(terms), "abcdefghi zebra"], Analyzer(stem=False))
-    found = postings.places([*terms, "", "b", "abcdefghx", "abcdefghijk", "zz"])
-    held = [postings.passages[place].tolist() for place in found]
-    assert held == [[0], [0], [0], [0], [0, 1], [0], [0, 1], [0], [], [], [], [], []]
+    found = postings.numbers([*terms, "", "b", "abcdefghx", "abcdefghijk", "zz"])
+    assert [postings.term(number).decode() for number in found[: len(terms)].tolist()] == terms
+    assert found[len(terms) :].tolist() == [-1] * 5
+    assert postings.sizes(found).tolist() == [1, 1, 1, 1, 2, 1, 2, 1, 0, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("size", [20, 62])
@@ -153,6 +178,23 @@ def test_some_passages_score_as_they_do_among_all(texts: list[str], size: int) -
     for query in QUERIES:
         some = words.scores_of(words.counts(query), rows)
         np.testing.assert_allclose(some, words.scores([query])[0][rows], rtol=1e-6)
+
+
+def test_telling_terms_are_those_of_idf_and_of_what_each_adds_to_a_score(texts: list[str]) -> None:
+    analyzer = Analyzer()
+    rows, shares = np.array([41, 3]), np.array([0.6, 0.4], dtype=np.float32)
+    lengths = [len(analyzer.terms(text)) for text in texts]
+    mean = sum(lengths) / len(texts)
+    whole = BM25.of(texts, analyzer)
+    expected: Counter[str] = Counter()
+    for row, share in zip(rows.tolist(), shares.tolist(), strict=True):
+        for term, count in Counter(analyzer.terms(texts[row])).items():
+            norm = 1.2 * (1 - 0.6 + 0.6 * lengths[row] / mean)
+            expected[term] += share * count / (count + norm) * float(whole.idf([term])[0])
+    parts = BM25([postings_of(texts[start : start + 20], analyzer) for start in range(0, len(texts), 20)], analyzer)
+    for words in (whole, parts):
+        assert words.telling(rows, shares, 50) == pytest.approx(dict(expected), rel=1e-5)
+    assert list(whole.telling(rows, shares, 3)) == [term for term, _ in expected.most_common(3)]
 
 
 @pytest.mark.parametrize("depth", [1, 7, 100, 4000])

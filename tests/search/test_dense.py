@@ -51,7 +51,7 @@ def test_the_nearest_are_found_in_all_pieces(tmp_path: Path, kind: str, least: f
     assert recall(rows, truth) >= least
     assert (np.diff(scores, axis=1) <= 0).all()
     if kind != "binary":
-        assert np.allclose(found.scores(queries[0], truth[0]), queries[0] @ vectors[truth[0]].T, atol=0.02)
+        assert np.allclose(found.compared(queries[0], truth[0])[0], queries[0] @ vectors[truth[0]].T, atol=0.02)
         assert np.allclose(found.vectors(np.arange(950)), vectors, atol=0.1 if kind == "int8" else 1e-3)
 
 

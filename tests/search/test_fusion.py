@@ -26,11 +26,8 @@ class Exact:
         best = np.take_along_axis(scores, order, 1)
         return best, np.where(np.isfinite(best), order, -1)
 
-    def scores(self, query: Floats, rows: Rows) -> Floats:
-        return self.all[rows] @ query
-
-    def vectors(self, rows: Rows) -> Floats:
-        return self.all[rows]
+    def compared(self, query: Floats, rows: Rows) -> tuple[Floats, Floats]:
+        return self.all[rows] @ query, self.all[rows]
 
     def moments(self, queries: Floats) -> tuple[Floats, Floats]:
         scores = queries @ self.all.T
@@ -58,7 +55,7 @@ def by_all(
     scores = near + weight * (own - own.mean()) / own.std()
     best = np.argsort(-scores, kind="stable")[:HITS]
     heard = np.exp(scores[best]) / np.exp(scores[best]).sum()
-    more = expanded(words, words.counts(query), [texts[row] for row in best], heard)
+    more = expanded(words, words.counts(query), best, heard)
     again = np.zeros(len(texts), dtype=np.float32)
     words.add_scores(more, again)
     again *= np.linalg.norm(own[seen]) / np.linalg.norm(again[seen])
@@ -74,7 +71,7 @@ def test_first_hits_have_the_scores_that_everything_gives(
     texts, exact, words = collection
     vector = exact.all[7] + 0.5 * exact.all[19]
     for depth in (40, 300):
-        found = search_both(words, exact, "amber oasis oasis", vector, texts.__getitem__, depth=depth, weight=weight)
+        found = search_both(words, exact, "amber oasis oasis", vector, depth=depth, weight=weight)
         expected = by_all(texts, exact, words, "amber oasis oasis", vector, weight, found.rows)
         np.testing.assert_allclose(found.scores, expected[found.rows], rtol=1e-3, atol=1e-3)
         assert np.argmax(expected) in found.rows
@@ -82,30 +79,30 @@ def test_first_hits_have_the_scores_that_everything_gives(
 
 
 def test_the_chosen_weight_is_that_of_the_rule(collection: tuple[list[str], Exact, BM25]) -> None:
-    texts, exact, words = collection
+    _, exact, words = collection
     vector = exact.all[7]
     scores = np.sort(words.scores(["fjord marsh"])[0])[::-1]
     standard = (scores - scores.mean()) / scores.std()
     near = exact.all @ vector
     weight = word_weight(1 - standard[9] / standard[0], float((near.max() - near.mean()) / near.std()), 1.5)
-    chosen = search_both(words, exact, "fjord marsh", vector, texts.__getitem__, depth=50, concentrated=1.5)
-    given = search_both(words, exact, "fjord marsh", vector, texts.__getitem__, depth=50, weight=weight)
+    chosen = search_both(words, exact, "fjord marsh", vector, depth=50, concentrated=1.5)
+    given = search_both(words, exact, "fjord marsh", vector, depth=50, weight=weight)
     np.testing.assert_array_equal(chosen.rows, given.rows)
     np.testing.assert_allclose(chosen.scores, given.scores, rtol=1e-3)
 
 
 def test_only_what_is_allowed_is_found(collection: tuple[list[str], Exact, BM25]) -> None:
-    texts, exact, words = collection
+    _, exact, words = collection
     allowed = np.arange(300) % 7 == 0
-    found = search_both(words, exact, "heath knoll", exact.all[1], texts.__getitem__, depth=60, allowed=allowed)
+    found = search_both(words, exact, "heath knoll", exact.all[1], depth=60, allowed=allowed)
     assert len(found.rows) == allowed.sum()
     assert allowed[found.rows].all()
 
 
 def test_words_that_nobody_has_leave_the_vectors_alone(collection: tuple[list[str], Exact, BM25]) -> None:
-    texts, exact, words = collection
+    _, exact, words = collection
     for query in ("walrus", "", "?!"):
-        found = search_both(words, exact, query, exact.all[5], texts.__getitem__, depth=20)
+        found = search_both(words, exact, query, exact.all[5], depth=20)
         assert found.by_words.tolist() == [0.0] * 20
         assert found.rows[np.argmax(found.scores)] == 5
 
@@ -114,7 +111,7 @@ def test_a_rare_word_that_one_passage_holds_weighs_as_much_as_it_can() -> None:
     texts = [f"the amber basin number {number}" for number in range(50)]
     texts[30] += " walrus"
     exact = Exact(np.random.default_rng(0).standard_normal((50, 16), dtype=np.float32))
-    found = search_both(BM25.of(texts), exact, "walrus", exact.all[2], texts.__getitem__, depth=50)
+    found = search_both(BM25.of(texts), exact, "walrus", exact.all[2], depth=50)
     assert found.rows[np.argmax(found.by_words)] == 30
     assert found.rows[np.argmax(found.scores)] == 30
 
@@ -143,12 +140,12 @@ def test_the_first_hits_lend_their_telling_words() -> None:
     texts = ["the otter swims in the river", "the otter hunts fish in the river", "the fox runs", "the owl sleeps"]
     words = BM25.of(texts * 3)
     counts = words.counts("otter")
-    weights = expanded(words, counts, texts[:2], shares(np.array([2.0, 1.0], dtype=np.float32)))
+    weights = expanded(words, counts, np.arange(2), shares(np.array([2.0, 1.0], dtype=np.float32)))
     assert weights["otter"] > 0.7 > weights["river"] > weights["fish"] > 0
     assert "the" not in weights
     assert "fox" not in weights
     assert sum(weights.values()) == pytest.approx(1.0)
-    assert expanded(words, {}, texts, shares(np.zeros(4, dtype=np.float32))) == {}
+    assert expanded(words, {}, np.arange(4), shares(np.zeros(4, dtype=np.float32))) == {}
 
 
 def test_shares_are_a_softmax_that_no_score_overflows() -> None:

@@ -78,44 +78,79 @@ class BM25:
 
     def idf(self, terms: Sequence[str]) -> NDArray[np.float64]:
         """Return how telling each term is: 0 for one that no passage holds."""
-        return self._idf([part.sizes(terms) for part in self.parts])
+        return self._idf([part.sizes(part.numbers(terms)) for part in self.parts])
 
     def add_scores(self, weights: Mapping[str, float], scores: Scores) -> None:
         """Add to `scores` (n,) what terms with weights, such as those of `counts`, give each passage."""
-        for part, offset, norms, places, values in self._asked(weights):
+        offset = 0
+        for part, norms, numbers, values in self._asked(weights):
             there = scores[offset : offset + len(part)]
-            for place, value in zip(places, values, strict=True):
-                passages, gains = part.passages[place], part.counts[place].astype(np.float32)
-                gains /= gains + norms.take(passages)
-                there[passages] = there.take(passages) + value * gains
+            for number, value in zip(numbers.tolist(), values, strict=True):
+                if number >= 0:
+                    place = slice(*part.starts[number : number + 2].tolist())
+                    passages, gains = part.passages[place], part.counts[place].astype(np.float32)
+                    gains /= gains + norms.take(passages)
+                    there[passages] = there.take(passages) + value * gains
+            offset += len(part)
 
     def scores_of(self, weights: Mapping[str, float], rows: Rows) -> Scores:
         """Return what terms with weights give some passages (m,), in ascending order: quicker than all of them."""
         scores = np.zeros(len(rows), dtype=np.float32)
-        for part, offset, norms, places, values in self._asked(weights):
-            here = slice(*np.searchsorted(rows, (offset, offset + len(part))).tolist())
-            own = (rows[here] - offset).astype(np.int32)
-            held = norms[own]
-            for place, value in zip(places, values, strict=True):
-                if place.stop > place.start:
-                    found = np.minimum(part.passages[place].searchsorted(own), place.stop - place.start - 1)
-                    counts = part.counts[place].take(found) * (part.passages[place].take(found) == own)
-                    scores[here] += value * counts / np.maximum(counts + held, 1e-9)
+        asked = list(self._asked(weights))
+        for which, here, own in self._parts_of(rows):
+            part, norms, numbers, values = asked[which]
+            worth = np.zeros(len(part.keys) + 1, dtype=np.float32)  # the last: of what is not there
+            worth[numbers] = values
+            terms, times, ends = part.by_passage.of_rows(own)
+            gains = worth.take(terms)
+            held = np.flatnonzero(gains)
+            passages = np.searchsorted(ends, held, side="right")
+            times = times.take(held)
+            gains = gains.take(held) * times / (times + norms[own].take(passages))
+            scores[here] = np.bincount(passages, gains, len(own))
         return scores
 
-    def _asked(self, weights: Mapping[str, float]) -> Iterator[tuple[Postings, int, Scores, list[slice], Scores]]:
-        """Yield each part with its first row, its norms, the places of terms, and what each term is worth."""
-        places = [part.places(list(weights)) for part in self.parts]
-        values = self._idf([[place.stop - place.start for place in own] for own in places]) * (self.k1 + 1)
-        values *= np.fromiter(weights.values(), np.float64, len(weights))
+    def telling(self, rows: Rows, shares: Scores, most: int) -> dict[str, float]:
+        """Return how telling the terms of some passages are, idf times how much of their scores they could be.
+
+        Args:
+            rows: passages (m,).
+            shares: how much each of them counts (m,).
+            most: how many terms of each part of the index are returned, the most telling.
+        """
+        found: dict[str, float] = {}
+        order = np.argsort(rows)
+        for which, here, own in self._parts_of(rows[order]):
+            part, norms = self.parts[which], self._norms[which]
+            terms, times, ends = part.by_passage.of_rows(own)
+            sizes = np.diff(ends, prepend=0)
+            gains = np.repeat(shares[order][here], sizes) * times / (times + np.repeat(norms[own], sizes))
+            unique, place = np.unique(terms, return_inverse=True)
+            summed = np.bincount(place, gains, len(unique))
+            holding = part.starts[unique + 1] - part.starts[unique]
+            best = np.argsort(-summed * self._idf([holding]), kind="stable")[:most]
+            names = [part.term(number).decode("utf-8") for number in unique[best].tolist()]
+            idf = self._idf([holding[best]]) if len(self.parts) == 1 else self.idf(names)
+            for name, value in zip(names, (idf * summed[best]).tolist(), strict=True):
+                found[name] = found.get(name, 0.0) + value
+        return found
+
+    def _parts_of(self, rows: Rows) -> Iterator[tuple[int, slice, Rows]]:
+        """Yield each part that holds some of the passages, which of `rows` these are, and their numbers in it."""
         offset = 0
-        for part, norms, own in zip(self.parts, self._norms, places, strict=True):
-            yield part, offset, norms, own, values.astype(np.float32)
+        for which, part in enumerate(self.parts):
+            here = slice(*np.searchsorted(rows, (offset, offset + len(part))).tolist())
+            if here.stop > here.start:
+                yield which, here, rows[here] - offset
             offset += len(part)
 
-    def norm(self, length: int) -> float:
-        """Return what a passage's length adds below the line of the formula."""
-        return self.k1 * (1 - self.b + self.b * length / self._mean)
+    def _asked(self, weights: Mapping[str, float]) -> Iterator[tuple[Postings, Scores, Rows, Scores]]:
+        """Yield each part with its norms, the numbers of terms in it, and what each term is worth."""
+        numbers = [part.numbers(list(weights)) for part in self.parts]
+        sizes = [part.sizes(own) for part, own in zip(self.parts, numbers, strict=True)]
+        values = self._idf(sizes) * (self.k1 + 1) * np.fromiter(weights.values(), np.float64, len(weights))
+        for part, norms, own in zip(self.parts, self._norms, numbers, strict=True):
+            yield part, norms, own, values.astype(np.float32)
 
     def _idf(self, sizes: Sequence[Any]) -> NDArray[np.float64]:
         """Return the idf of terms, given how many passages of each part hold them."""

@@ -157,10 +157,10 @@ class Dense:
             out[own] = self.pieces[number].reconstruct_batch(rows[own] - self._first[number])
         return out
 
-    def scores(self, query: Floats, rows: Rows) -> Floats:
-        """Return how near some rows are to one query (n,)."""
-        found: Floats = self.vectors(rows) @ self.storing.shortened(query[None])[0]
-        return found
+    def compared(self, query: Floats, rows: Rows) -> tuple[Floats, Floats]:
+        """Return how near some rows are to one query (n,), and their vectors (n, d) as they are stored."""
+        held = self.vectors(rows)
+        return held @ self.storing.shortened(query[None])[0], held
 
     def moments(self, queries: Floats) -> tuple[Floats, Floats]:
         """Return the mean and the deviation of all rows' scores for each query, from the vectors' own moments."""

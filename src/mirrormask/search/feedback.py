@@ -7,8 +7,8 @@ Paper: Rocchio 1971, "Relevance feedback in information retrieval", with hits th
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,13 @@ from mirrormask.search.bm25 import BM25
 from mirrormask.search.stop_words import STOP_WORDS
 
 Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
 
 HITS = 5
 """First hits that are heard."""
 
 _TERMS, _NEW = 20, 0.3
+_SPARE = 20  # of telling terms, some may be stop words or single letters
 
 
 def shares(scores: Floats) -> Floats:
@@ -31,30 +33,23 @@ def shares(scores: Floats) -> Floats:
     return found
 
 
-def expanded(words: BM25, counts: Mapping[str, float], texts: Sequence[str], heard: Floats) -> dict[str, float]:
+def expanded(words: BM25, counts: Mapping[str, float], hits: Rows, heard: Floats) -> dict[str, float]:
     """Return the weights of a query's terms with the most telling terms of its first hits among them.
 
     Args:
         words: where the terms will be looked up.
         counts: the query's own terms, as `words.counts` gives them.
-        texts: the first hits.
+        hits: the first hits' rows.
         heard: the share of each of them.
     """
     total = sum(counts.values())
-    if not total or not texts:
+    if not total or not len(hits):
         return dict(counts)
-    gains: dict[str, float] = {}
-    for text, share in zip(texts, heard.tolist(), strict=True):
-        held = words.analyzer.terms(text)
-        norm = words.norm(len(held))
-        for term, count in Counter(held).items():
-            if len(term) > 1 and term not in STOP_WORDS:
-                gains[term] = gains.get(term, 0.0) + share * count / (count + norm)
-    terms = list(gains)
-    telling = words.idf(terms) * np.fromiter(gains.values(), np.float64, len(terms))
-    best = np.argpartition(telling, -_TERMS)[-_TERMS:] if len(terms) > _TERMS else np.arange(len(terms))
-    new = _NEW * telling / max(float(telling[best].sum()), 1e-9)
+    telling = words.telling(hits, heard, _TERMS + _SPARE)
+    named = {term: value for term, value in telling.items() if len(term) > 1 and term not in STOP_WORDS}
+    best = dict(heapq.nlargest(_TERMS, named.items(), key=lambda item: item[1]))
     weights = {term: (1 - _NEW) * count / total for term, count in counts.items()}
-    for number in best.tolist():
-        weights[terms[number]] = weights.get(terms[number], 0.0) + float(new[number])
+    whole = max(sum(best.values()), 1e-9)
+    for term, value in best.items():
+        weights[term] = weights.get(term, 0.0) + _NEW * value / whole
     return weights

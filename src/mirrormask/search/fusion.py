@@ -13,7 +13,6 @@ words of the first hits, the query's vector takes a step toward these, and both 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Protocol
@@ -42,12 +41,8 @@ class Vectors(Protocol):
         """Return scores and rows of the nearest vectors of each query (q, top), best first; row -1 is none."""
         ...
 
-    def scores(self, query: Floats, rows: Rows) -> Floats:
-        """Return how near some rows are to a query (n,)."""
-        ...
-
-    def vectors(self, rows: Rows) -> Floats:
-        """Return some rows' vectors (n, d)."""
+    def compared(self, query: Floats, rows: Rows) -> tuple[Floats, Floats]:
+        """Return how near some rows are to a query (n,), and their vectors (n, d)."""
         ...
 
     def moments(self, queries: Floats) -> tuple[Floats, Floats]:
@@ -75,7 +70,6 @@ def search_both(
     vectors: Vectors,
     text: str,
     vector: Floats,
-    passage: Callable[[int], str],
     *,
     depth: int,
     allowed: Mask | None = None,
@@ -89,7 +83,6 @@ def search_both(
         vectors: the passages' vectors.
         text: the query.
         vector: its vector (d,).
-        passage: the text of a passage by its row.
         depth: how many of each part.
         allowed: which passages may be found (n,); None: all.
         weight: of words; None: chosen for this query.
@@ -101,14 +94,16 @@ def search_both(
     near, rows = vectors.search(vector[None], depth, allowed)
     nearest = rows[0][rows[0] >= 0]
     mean, deviation = (float(moment[0]) for moment in vectors.moments(vector[None]))
-    rows = np.union1d(nearest, highest(scores, depth, allowed))
-    by_vectors = ((vectors.scores(vector, rows) - mean) / deviation).astype(np.float32)
+    best = highest(scores, depth, allowed)
+    rows = np.union1d(nearest, best)
+    nearness, held = vectors.compared(vector, rows)
+    by_vectors = ((nearness - mean) / deviation).astype(np.float32)
     middle = float(scores.mean()) if len(scores) else 0.0
     spread = max(float(scores @ scores) / max(len(scores), 1) - middle**2, 1e-12) ** 0.5
     if weight is None:
-        best = np.sort(scores[highest(scores, _FIRST)])
-        tenth = best[-_FIRST] if len(best) >= _FIRST else 0.0
-        gap = (best[-1] - tenth) / (best[-1] - middle) if len(best) else 0.0
+        first = np.sort(scores[best if allowed is None and depth >= _FIRST else highest(scores, _FIRST)])[-_FIRST:]
+        tenth = first[0] if len(first) >= _FIRST else 0.0
+        gap = (first[-1] - tenth) / (first[-1] - middle) if len(first) else 0.0
         top = (float(near[0][0]) - mean) / deviation if len(nearest) else 1.0
         weight = word_weight(gap, top, concentrated)
     own = scores[rows]
@@ -116,12 +111,10 @@ def search_both(
     if not weight or not own.any():
         return found
     first = np.argsort(-found.scores, kind="stable")[:HITS]
-    texts = [passage(row) for row in rows[first].tolist()]
     heard = shares(found.scores[first])
-    again = words.scores_of(expanded(words, counts, texts, heard), rows)
+    again = words.scores_of(expanded(words, counts, rows[first], heard), rows)
     again *= np.linalg.norm(own) / max(float(np.linalg.norm(again)), 1e-9)
-    held = vectors.vectors(rows)
-    nearer = vectors.scores(vector, rows) + _STEP * held @ (heard @ held[first])
+    nearer = nearness + held @ (_STEP * heard @ held[first])
     nearer = by_vectors.mean() + (nearer - nearer.mean()) * (by_vectors.std() / max(float(nearer.std()), 1e-9))
     return Joined(rows, (weight * (again - middle) / spread).astype(np.float32), nearer.astype(np.float32))
 

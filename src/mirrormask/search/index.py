@@ -249,7 +249,7 @@ class Index:
         return [Question(text, vector, mode, weight, allowed) for text, vector in zip(texts, vectors, strict=True)]
 
     def _best(self, question: Question, top: int) -> Found:
-        return best_documents(question, self._dense, self._words, self._library.passage, self._library.owners, top)
+        return best_documents(question, self._dense, self._words, self._library.owners, top)
 
     def _allowed(self, where: str | None) -> NDArray[np.bool_] | None:
         """Return which passages may be found: those of documents that are not deleted and meet the condition."""

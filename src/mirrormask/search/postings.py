@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from mirrormask.core.errors import DataError
 from mirrormask.data.text.store import ArrayWriter
 from mirrormask.search.analysis import Analyzer
+from mirrormask.search.by_passage import FILES, ByPassage, write_joined
 
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -41,6 +43,7 @@ class Postings:
         passages: numbers of the passages that hold each term, ascending (p,).
         counts: how often they hold it, at most 65,535 (p,).
         lengths: number of terms of each passage (n,).
+        turned: the same by passage, where it was written; `by_passage` makes it otherwise.
     """
 
     letters: NDArray[np.uint8]
@@ -50,6 +53,7 @@ class Postings:
     passages: NDArray[np.int32]
     counts: NDArray[np.uint16]
     lengths: NDArray[np.int32]
+    turned: ByPassage | None = None
 
     @classmethod
     def open(cls, folder: Path) -> Postings:
@@ -59,7 +63,10 @@ class Postings:
             DataError: files are missing or cut short.
         """
         try:
-            found = cls(*(_mapped(folder / f"{name}.npy") for name in _FILES))
+            own = (_mapped(folder / f"{name}.npy") for name in _FILES)
+            there = (folder / f"{FILES[0]}.npy").is_file()  # the first version did not write them
+            turned = ByPassage(*(_mapped(folder / f"{name}.npy") for name in FILES)) if there else None
+            found = cls(*own, turned=turned)
         except (OSError, ValueError) as error:
             raise DataError(f"The words in {folder} cannot be read: {error}. Build the index again.") from error
         ends = (
@@ -71,12 +78,20 @@ class Postings:
         )
         if ends != (len(found.letters), len(found.passages), len(found.counts), len(found.starts), len(found.starts)):
             raise DataError(f"The words in {folder} belong to different indexes. Build the index again.")
+        if turned is not None and (len(turned.begins) != len(found) + 1 or len(turned.terms) != len(found.passages)):
+            raise DataError(f"The words in {folder} belong to different indexes. Build the index again.")
         return found
+
+    @cached_property
+    def by_passage(self) -> ByPassage:
+        """Return the terms of each passage."""
+        return self.turned or ByPassage.of(self.starts, self.passages, self.counts, len(self))
 
     def save(self, folder: Path) -> None:
         """Write the arrays into a folder that is there."""
         for name in _FILES:
             np.save(folder / f"{name}.npy", getattr(self, name))
+        self.by_passage.save(folder)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -85,17 +100,8 @@ class Postings:
         """Return a term by its place in the order."""
         return self.letters[self.edges[number] : self.edges[number + 1]].tobytes()
 
-    def places(self, terms: Sequence[str]) -> list[slice]:
-        """Return for each term which postings are its own; none for one that no passage holds."""
-        return list(itertools.starmap(slice, self._edges_of(terms).tolist()))
-
-    def sizes(self, terms: Sequence[str]) -> Numbers:
-        """Return how many passages hold each term (n,)."""
-        edges = self._edges_of(terms)
-        return edges[:, 1] - edges[:, 0]
-
-    def _edges_of(self, terms: Sequence[str]) -> Numbers:
-        """Return where the postings of each term begin and end (n, 2)."""
+    def numbers(self, terms: Sequence[str]) -> Numbers:
+        """Return the place of each term in the order (n,); -1 for one that no passage holds."""
         coded = [term.encode("utf-8", "replace") for term in terms]
         keys = np.array(coded, dtype="S8").view(">u8").astype(np.uint64)
         first, last = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
@@ -103,8 +109,11 @@ class Postings:
         for place in [place for place, term in enumerate(coded) if len(term) > 7 and known[place]]:
             first[place] = bisect_left(range(last[place]), coded[place], first[place], key=self.term)
             known[place] = first[place] < last[place] and self.term(int(first[place])) == coded[place]
-        first = np.where(known, first, 0)
-        return np.stack([self.starts[first], self.starts[np.where(known, first + 1, first)]], axis=1)
+        return np.where(known, first, -1)
+
+    def sizes(self, numbers: Numbers) -> Numbers:
+        """Return how many passages hold each of some terms (n,), given by `numbers`."""
+        return np.where(numbers < 0, 0, self.starts[numbers + 1] - self.starts[numbers])
 
     def vocabulary(self) -> list[bytes]:
         """Return all terms in their order."""
@@ -229,6 +238,11 @@ def merge(parts: Sequence[Postings], folder: Path, kept: Sequence[Mask] | None =
         first = last
     passages.finish().close()
     counts.finish().close()
+    renumbered = np.cumsum(stay > 0) - 1
+    turned = (
+        (part.by_passage, renumbered[place], mask) for part, place, mask in zip(parts, places, masks, strict=True)
+    )
+    write_joined(turned, folder)
     used = [term for term, size in zip(order, stay.tolist(), strict=True) if size]
     lengths = [part.lengths[mask] for part, mask in zip(parts, masks, strict=True)]
     letters, edges, keys = _spelled(used)

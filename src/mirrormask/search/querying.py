@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,6 @@ from mirrormask.search.fusion import search_both
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Passage = Callable[[int], str]
 
 MODES = ("both", "words", "vectors")
 _DEPTH = 100  # passages of each part that are looked at, at least
@@ -54,20 +52,18 @@ class Found:
         return Found(self.rows[places], self.scores[places], self.by_words[places], self.by_vectors[places])
 
 
-def best_documents(
-    question: Question, dense: Dense, words: BM25, passage: Passage, owners: NDArray[np.int32], top: int
-) -> Found:
+def best_documents(question: Question, dense: Dense, words: BM25, owners: NDArray[np.int32], top: int) -> Found:
     """Return the best passage of each of the `top` best documents; fewer where no more meet the question."""
     depth = max(_DEPTH, 5 * top)
     while True:
-        found = best_passages(question, dense, words, passage, depth)
+        found = best_passages(question, dense, words, depth)
         first = np.sort(np.unique(owners[found.rows], return_index=True)[1])
         if len(first) >= top or depth >= len(owners) or len(found.rows) < depth:
             return found.taken(first[:top])
         depth *= 4
 
 
-def best_passages(question: Question, dense: Dense, words: BM25, passage: Passage, depth: int) -> Found:
+def best_passages(question: Question, dense: Dense, words: BM25, depth: int) -> Found:
     """Return the best passages, in order: all that one of the parts has among its first `depth`."""
     if question.mode == "words":
         everything = words.scores([question.text])[0]
@@ -84,7 +80,6 @@ def best_passages(question: Question, dense: Dense, words: BM25, passage: Passag
         dense,
         question.text,
         question.vector,
-        passage,
         depth=depth,
         allowed=question.allowed,
         weight=question.weight,
