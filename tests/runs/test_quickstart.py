@@ -13,6 +13,7 @@ from mirrormask.cli.similarity import similarity
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.models.encoder import load
 from mirrormask.runs.quickstart import QUESTIONS, Quickstart, quickstart
+from mirrormask.search.index import Index
 
 VERBS = ["paint", "repair", "watch", "carry", "find"]
 THINGS = ["boat", "clock", "letter", "street", "garden", "river", "storm", "bread", "cat", "child", "pilot", "baker"]
@@ -58,6 +59,18 @@ def test_it_leaves_an_encoder_a_report_and_answers(done: Quickstart) -> None:
     told = done.to_dict()
     assert json.loads(json.dumps(told))["sentences"] == done.sentences > 100
     assert told["run"]["result"]["steps"] == 6
+
+
+def test_it_ends_with_an_index_searched_in_all_modes(done: Quickstart) -> None:
+    index = Index.open(done.index)
+    assert len(index) >= 40
+    for question in QUESTIONS:
+        assert list(done.found[question]) == ["words", "vectors", "both"]
+        for mode, hit in done.found[question].items():
+            assert (hit.id if hit else None) == next((each.id for each in index.search(question, mode=mode)), None)
+    assert all(done.found[question]["vectors"] for question in QUESTIONS)
+    assert "The same, searched" in done.page.read_text(encoding="utf-8")
+    assert done.to_dict()["found"][QUESTIONS[0]]["both"]["id"].startswith("handicraft.")
 
 
 def test_held_out_functions_are_not_learned_from(
@@ -138,6 +151,8 @@ def test_it_ends_with_the_next_command(
     said = capsys.readouterr()
     out = tmp_path / "start"
     assert f'Next: mirrormask similarity "read a csv file" "load a table from disk" --model {out}\n' in said.out
+    assert f'Search: mirrormask search {out}/index "how do I read a csv file"\n' in said.out
+    assert "The same functions, searched:" in said.out and "  both    " in said.out
     assert "Your own text: mirrormask train my.txt --out my-encoder" in said.out
     assert "Read 300 docstrings in 60 files in " in said.err and "40 functions held out" in said.err
     assert "docstrings left to learn from" in said.err and "texts kept of" in said.err

@@ -26,12 +26,13 @@ def quickstart(
     [bold]mirrormask quickstart[/bold]
 
     It reads the packages around it, trains, and searches functions it has never seen by their names, before and after.
+    It ends with an index of them, searched by words, by vectors and by both.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from mirrormask.cli.running import resume_command
+    from mirrormask.runs.quickstart import QUESTIONS, shown
     from mirrormask.runs.quickstart import quickstart as start
-    from mirrormask.runs.quickstart import shown
     from mirrormask.training.loop import Interrupted
 
     output = Output(as_json=as_json, quiet=quiet)
@@ -71,14 +72,20 @@ def quickstart(
         for question, pair in found.answers.items():
             output.line(f"{question}?", style="bold")
             for when, answer in zip(("before", "after"), pair, strict=True):
-                output.line(f"  {when:<7}{shown(answer)}")
+                output.line(f"  {when:<7}{shown(answer.function, answer.summary)}")
         before, after = found.gain()
         gain = f" ({after / before - 1:+.0%})" if before else ""
         output.line(f"\nMRR@10 {before:.3f} → {after:.3f}{gain}", style="bold green")
         if found.record["result"]["best_step"] == 0:
             output.line("Training did not help: this is the model you started from.")
-        output.line(f"Encoder: {found.model}\nReport:  {found.page}")
+        output.line("\nThe same functions, searched:")
+        for question, hits in found.found.items():
+            output.line(f"{question}?", style="bold")
+            for mode, hit in hits.items():
+                output.line(f"  {mode:<8}{shown(hit.id, hit.passage) if hit else '–'}")
+        output.line(f"\nEncoder: {found.model}\nIndex:   {found.index}\nReport:  {found.page}")
         name = shlex.quote(str(out))
+        output.line(f'Search: mirrormask search {shlex.quote(str(found.index))} "{QUESTIONS[0]}"')
         output.line(f'Next: mirrormask similarity "read a csv file" "load a table from disk" --model {name}')
         output.line("Your own text: mirrormask train my.txt --out my-encoder")
 

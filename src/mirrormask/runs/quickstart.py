@@ -32,6 +32,8 @@ from mirrormask.reporting.tables import Table
 from mirrormask.runs.folder import held_folder, spare_read
 from mirrormask.runs.recipe import Recipe, build_recipe
 from mirrormask.runs.runner import Reporter, run_recipe
+from mirrormask.search.hits import Hit
+from mirrormask.search.index import Index
 
 QUESTIONS = (
     "how do I read a csv file",
@@ -68,6 +70,8 @@ class Quickstart:
         page: the HTML report.
         evaluation: before and after, measured on the held-out functions.
         answers: for each question, the best answer before and after.
+        index: of the functions that were searched.
+        found: for each question, what the index finds first by words, by vectors and by both; None: nothing.
         sentences: how many sentences were learned from.
         record: of the training run.
     """
@@ -77,6 +81,8 @@ class Quickstart:
     page: Path
     evaluation: EvaluationReport
     answers: dict[str, tuple[Answer, Answer]]
+    index: Path
+    found: dict[str, dict[str, Hit | None]]
     sentences: int
     record: dict[str, Any]
 
@@ -100,6 +106,11 @@ class Quickstart:
             "answers": {
                 question: {when: vars(answer) for when, answer in zip(("before", "after"), pair, strict=True)}
                 for question, pair in self.answers.items()
+            },
+            "index": str(self.index),
+            "found": {
+                question: {mode: hit.to_dict() if hit else None for mode, hit in hits.items()}
+                for question, hits in self.found.items()
             },
             "run": self.record,
         }
@@ -177,16 +188,25 @@ def _quickstart(
     shape = measure_shape(task, ON, names, vectors, seed=seed)
     evaluation = EvaluationReport(tuple(names), None, own, shape, seed, 1_000)
     answers = {question: _answers(question, pool, vectors) for question in QUESTIONS}
+    reporter.say(f"Indexing {counted(len(pool), 'function')}, to search them by words, by vectors and by both.")
+    rows = [{"id": f"{each.module}.{each.qualname}", "text": each.summary} for each in pool]
+    index = Index.build(rows, out / "index", model=str(run.model))
+    hits = {
+        question: {
+            mode: next(iter(index.search(question, mode=mode, top=1)), None) for mode in ("words", "vectors", "both")
+        }
+        for question in QUESTIONS
+    }
     page = out / "report.html"
-    result = Quickstart(out, run.model, page, evaluation, answers, sentences, run.record)
+    result = Quickstart(out, run.model, page, evaluation, answers, index.folder, hits, sentences, run.record)
     save(page, _page(result, len(pool)))
     return result
 
 
-def shown(answer: Answer, longest: int = 90) -> str:
+def shown(function: str, summary: str, longest: int = 90) -> str:
     """Return an answer on one line: the function, its package, and the beginning of its docstring."""
-    package, _, name = answer.function.partition(".")
-    line = f"{name.rpartition('.')[2] or package} ({package}): {answer.summary}"
+    package, _, name = function.partition(".")
+    line = f"{name.rpartition('.')[2] or package} ({package}): {summary}"
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
@@ -215,16 +235,26 @@ def _page(result: Quickstart, searched: int) -> str:
     report = result.evaluation
     before, after = result.gain()
     rows = [
-        (question, when, shown(answer))
+        (question, when, shown(answer.function, answer.summary))
         for question, pair in result.answers.items()
         for when, answer in zip(("before", "after"), pair, strict=True)
+    ]
+    found = [
+        (question, mode, shown(hit.id, hit.passage) if hit else "–")
+        for question, hits in result.found.items()
+        for mode, hit in hits.items()
     ]
     examples = Section(
         "Three questions",
         (f"The nearest of {searched:,} functions, by the model before and after training.",),
         (Table("", ("question", "model", "nearest function"), tuple(rows), texts=(1, 2)),),
     )
-    sections = [examples]
+    searched_for = Section(
+        "The same, searched",
+        ("What an index of these functions finds first: by words, by the trained encoder's vectors, and by both.",),
+        (Table("", ("question", "mode", "first hit"), tuple(found), texts=(1, 2)),),
+    )
+    sections = [examples, searched_for]
     if report.own is not None:
         sections.insert(0, own_section(report.own))
     if report.geometry is not None:
