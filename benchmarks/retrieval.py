@@ -5,7 +5,8 @@ collections; the others stand apart. Needs MIRRORMASK_DATA with `retrieval/`.
 
     python benchmarks/retrieval.py mini-sentence sentence-transformers/all-MiniLM-L6-v2 --vectors cache
 
-A vector that was computed once is read from the cache: NAME/COLLECTION.docs.npy and NAME/COLLECTION.queries.npy.
+A vector that was computed once is read from the cache: NAME/COLLECTION.docs.npy and NAME/COLLECTION.queries.npy, and
+below NAME-idf those with tokens weighted, which is how `index` makes them by default.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from mirrormask.search.analysis import Analyzer
 from mirrormask.search.bm25 import BM25
 from mirrormask.search.fusion import concentration, search_both
+from mirrormask.search.text_encoder import TextEncoder
+from mirrormask.search.token_weights import SAMPLE
 
 CHOSEN_ON = ("cranfield", "cisi", "cosqa_dev", "stackfaq_a", "trecqa_wang")
 APART = ("cacm", "npl", "fiqa_small", "medquad_liveqa", "qatarliving_train")
@@ -96,21 +99,25 @@ def together(collection: Collection, words: BM25, queries: Any, documents: Any) 
     return scores
 
 
-def encoded(name: str, collection: Collection, cache: Path) -> tuple[Any, Any]:
-    """Return the vectors of queries and documents, of length 1."""
-    found, model = [], None
+def encoded(name: str, collection: Collection, cache: Path, tokens: str) -> tuple[Any, Any]:
+    """Return the vectors of queries and documents, of length 1, as an index with these `tokens` has them."""
+    found, encoder = [], None
     for part, texts in (("queries", collection.all_queries), ("docs", collection.documents)):
-        file = cache / Path(name).name / f"{collection.name}.{part}.npy"
+        ending = "" if tokens == "equal" else f"-{tokens}"
+        file = cache / (Path(name).name + ending) / f"{collection.name}.{part}.npy"
         if not file.is_file():
-            import mirrormask
-
-            model = model or mirrormask.load(name)
-            model.max_seq_length = min(TOKENS, model.max_seq_length or TOKENS)
+            encoder = encoder or _fitted(name, tokens, collection.documents)
             file.parent.mkdir(parents=True, exist_ok=True)
-            np.save(file, model.encode(texts).astype(np.float16))
+            np.save(file, (encoder.queries if part == "queries" else encoder.documents)(texts).astype(np.float16))
         vectors = np.load(file).astype(np.float32)
         found.append(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
     return found[0][collection.asked], found[1]
+
+
+def _fitted(name: str, tokens: str, documents: list[str]) -> TextEncoder:
+    encoder = TextEncoder.load(name, tokens=tokens)
+    encoder.model.max_seq_length = min(TOKENS, encoder.model.max_seq_length or TOKENS)
+    return encoder.fitted(documents[:SAMPLE])
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -129,7 +136,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[*CHOSEN_ON, *APART])
     options = parser.parse_args()
     names = [Path(encoder).name for encoder in options.encoders]
-    columns = ["plain BM25", "our words", *(column for name in names for column in (name, f"{name}, both"))]
+    each = ("{}", "{} and words, tokens equal", "{} and words")
+    columns = ["plain BM25", "our words", *(column.format(name) for name in names for column in each)]
     print("| collection |", " | ".join(columns), "|\n|---|" + "---:|" * len(columns))
     table: dict[str, dict[str, float]] = {}
     for folder in options.only:
@@ -138,9 +146,11 @@ def main() -> None:
         plain = BM25.of(collection.documents, Plain(), k1=0.9, b=0.4)
         found = [collection.ndcg(each.scores(collection.queries)) for each in (plain, words)]
         for encoder in options.encoders:
-            queries, documents = encoded(encoder, collection, options.vectors)
-            found.append(collection.ndcg(queries @ documents.T))
-            found.append(collection.ndcg(together(collection, words, queries, documents)))
+            for tokens in ("equal", "idf"):
+                queries, documents = encoded(encoder, collection, options.vectors, tokens)
+                if tokens == "equal":
+                    found.append(collection.ndcg(queries @ documents.T))
+                found.append(collection.ndcg(together(collection, words, queries, documents)))
         table[folder] = dict(zip(columns, found, strict=True))
         print(f"| {folder} |", " | ".join(f"{value:.1f}" for value in found), "|", flush=True)
     means = {}

@@ -15,9 +15,10 @@ import pytest
 import mirrormask
 from mirrormask.core.errors import DataError, MirrormaskError, MirrormaskWarning, ModelError, TrainingError
 from mirrormask.core.locking import locked
-from mirrormask.search import indexing
+from mirrormask.search import encoded, indexing
 from mirrormask.search.generations import MANIFEST, read_manifest
 from mirrormask.search.index import Index
+from mirrormask.search.text_encoder import TextEncoder
 
 Rows = list[dict[str, Any]]
 
@@ -62,8 +63,9 @@ def test_passages_are_joined_into_documents(small: Index) -> None:
     assert len(found) == len(set(found)) == 60
 
 
-def test_vector_scores_are_those_of_the_encoder(small: Index, tiny_folder: Path) -> None:
-    hit = small.search("a young pilot", top=1, mode="vectors")[0]
+def test_vector_scores_are_those_of_the_encoder(rows: Rows, tiny_folder: Path, tmp_path: Path) -> None:
+    index = Index.build(rows[:20], tmp_path / "equal", model=str(tiny_folder), tokens="equal")
+    hit = index.search("a young pilot", top=1, mode="vectors")[0]
     one, other = mirrormask.load(tiny_folder).encode(["a young pilot", hit.passage], normalize_embeddings=True)
     assert hit.score == pytest.approx(float(one @ other), abs=2e-3)
 
@@ -200,7 +202,7 @@ def test_only_whole_indexes_of_this_version_open(own: Index, tmp_path: Path) -> 
     manifest = own.folder / MANIFEST
     record = json.loads(manifest.read_text())
     manifest.write_text(json.dumps({**record, "format": 99}))
-    with pytest.raises(DataError, match="newer version of mirrormask .format 99; this one reads 1"):
+    with pytest.raises(DataError, match="newer version of mirrormask .format 99; this one reads 2"):
         Index.open(own.folder)
     manifest.write_text("{")
     with pytest.raises(DataError, match="is damaged"):
@@ -258,6 +260,40 @@ def test_what_a_killed_writer_left_is_removed_and_strangers_are_not(own: Index, 
     with pytest.raises(DataError, match="holds something else than an index"):
         Index.build(["a text"], stranger)
     assert (stranger / "thesis.txt").read_text() == "precious"
+
+
+def test_a_stopped_build_goes_on_where_it_was(
+    rows: Rows, tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, encode, asked = tmp_path / "ix", TextEncoder.documents, []
+    monkeypatch.setattr(encoded, "_STEP", 16)
+
+    def stopped(self: TextEncoder, texts: list[str], progress: Any = None) -> Any:
+        asked.extend(texts)
+        if len(asked) > 40:
+            raise KeyboardInterrupt
+        return encode(self, texts, progress)
+
+    def build(given: Rows, **options: Any) -> dict[str, Any]:
+        reading = indexing.Reading()
+        return indexing.build_index(given, out, reading, model=str(tiny_folder), passage_words=16, **options)
+
+    monkeypatch.setattr(TextEncoder, "documents", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        build(rows)
+    with pytest.raises(DataError, match="is no index"):
+        Index.open(out)
+    monkeypatch.setattr(TextEncoder, "documents", encode)
+    before = shutil.copytree(out, tmp_path / "before")
+    assert "32 passages had been encoded by a run that was stopped" in build(rows)["notes"]
+    assert {path.name for path in out.iterdir()} == {MANIFEST, "g000001"}
+    straight = Index.build(rows, tmp_path / "straight", model=str(tiny_folder), passage_words=16)
+    every = np.arange(len(straight._dense))
+    np.testing.assert_array_equal(Index.open(out)._dense.vectors(every), straight._dense.vectors(every))
+    for given, options in ((rows[30:], {}), (rows, {"tokens": "equal"})):  # other weights of tokens: other vectors
+        shutil.rmtree(out)
+        shutil.copytree(before, out)
+        assert build(given, **options)["notes"] == []
 
 
 def test_nothing_to_index_makes_nothing(tmp_path: Path) -> None:

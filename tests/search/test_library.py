@@ -30,7 +30,7 @@ def test_documents_come_back_as_they_were(tmp_path: Path) -> None:
     assert library.ids([2, 0]) == ["half", "één"]
     assert library.metadata(0) == {"n": 1, "tags": ["ä"]}
     wanted = [text[a:b] for text, own in zip(texts, places, strict=True) for a, b in own]
-    assert list(library.passages()) == wanted and len(wanted) > 5
+    assert [library.passage(row) for row in range(len(wanted))] == wanted and len(wanted) > 5
     row = int(library.passages_of(1)[-1])
     begin, end = library.place(row)
     assert texts[1][begin:end] == library.passage(row)
@@ -56,3 +56,23 @@ def test_queries_are_read_from_lines_and_tables(tmp_path: Path) -> None:
     table.write_text("a\tb\nx\ty\n", encoding="utf-8")
     with pytest.raises(DataError, match="has no column of queries. Name one of its columns query: a, b."):
         read_queries(table)
+
+
+def test_a_later_passage_is_searched_with_its_title(tmp_path: Path) -> None:
+    title = "Moving a piano"
+    documents = [
+        Document("row", title + "\nLift with your knees. Never with your back. Ask for help.", {"title": title}),
+        Document("page", "Lift with your knees.", {"title": title}),
+        Document("bare", "Lift with your knees.", {"title": ["no", "text"]}),
+    ]
+    writer = LibraryWriter(tmp_path)
+    for document in documents:
+        writer.add(document, cut(document.text, Cutting(words=8)))
+    library = writer.finish()
+    first, *later = (library.titled(int(row)) for row in library.passages_of(0))
+    assert first.startswith(title) and first.count(title) == 1
+    assert later and all(text.startswith(title + "\n") for text in later)
+    assert [library.titled(int(library.passages_of(number)[0])) for number in (1, 2)] == [
+        f"{title}\nLift with your knees.",
+        "Lift with your knees.",
+    ]

@@ -45,6 +45,12 @@ def index(
     document_prompt: str = typer.Option(
         None, "--document-prompt", help="Put before every passage.", show_default="what the encoder wants"
     ),
+    tokens: str = typer.Option(
+        None,
+        "--tokens",
+        help="How much tokens count in a vector: idf, rare ones more, or equal.",
+        show_default="idf where the encoder averages them",
+    ),
     as_json: bool = Json,
     quiet: bool = Quiet,
 ) -> None:
@@ -90,6 +96,7 @@ def index(
                 passage_words=passage_words,
                 query_prompt=query_prompt,
                 document_prompt=document_prompt,
+                tokens=tokens,
                 anew=anew,
                 progress=stages.progress,
             )

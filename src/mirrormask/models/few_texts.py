@@ -50,12 +50,13 @@ def encode_few(model: str, texts: Sequence[str]) -> Floats:
     return found
 
 
-def few_vectors(folder: str | Path, texts: Sequence[str]) -> Floats | None:
+def few_vectors(folder: str | Path, texts: Sequence[str], weights: Floats | None = None) -> Floats | None:
     """Return the vectors (n, d) of a few texts, or None where the model or a text asks for more than is known here.
 
     Args:
         folder: where the model is.
         texts: what to encode.
+        weights: how much each token of the vocabulary counts in a mean (v,); None: all the same.
     """
     folder = Path(folder)
     try:
@@ -63,15 +64,24 @@ def few_vectors(folder: str | Path, texts: Sequence[str]) -> Floats | None:
         config = settings(folder, "config.json")
         if mode is None or not _is_plain_bert(config) or _width(folder, config) != config["hidden_size"]:
             return None
-        weights = _weights(folder, int(config["num_hidden_layers"]))
+        own = _weights(folder, int(config["num_hidden_layers"]))
         rows = _rows(folder, texts)
-        if weights is None or max(map(len, rows)) > _longest(folder, config):
+        if own is None or max(map(len, rows)) > _longest(folder, config):
             return None
-        states = [_states(weights, config, row) for row in rows]
+        states = [_states(own, config, row) for row in rows]
     except Exception:  # what is wrong with a model, its loader says
         return None
-    found = np.stack([each[0] if mode == "cls" else each.mean(0) for each in states])
+    found = np.stack([_pooled(mode, each, row, weights) for each, row in zip(states, rows, strict=True)])
     return found if np.isfinite(found).all() else None
+
+
+def _pooled(mode: str, states: Floats, row: list[int], weights: Floats | None) -> Floats:
+    """Return the vector (d,) of a row's states."""
+    if mode == "cls":
+        return states[0]
+    counted = np.ones(len(row), np.float32) if weights is None else weights[row]
+    pooled: Floats = counted @ states / counted.sum()
+    return pooled
 
 
 def _pooling_mode(folder: Path) -> str | None:

@@ -18,7 +18,10 @@ from mirrormask.core.errors import DataError
 from mirrormask.core.locking import locked
 from mirrormask.core.storage import atomic_folder, check_writable, write_json
 
-FORMAT = 1
+FORMAT = 2  # the first knew no weights of tokens
+ENCODED = ".encoded"
+"""Where a writer keeps what it has encoded until the generation is whole."""
+
 MANIFEST = "index.json"
 _NAME = re.compile(r"g\d{6}")
 
@@ -61,7 +64,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Hold an index, or the place for one, for writing; what a killed writer left is removed.
+    """Hold an index, or the place for one, for writing; what a killed writer left is removed, save what it encoded.
 
     Raises:
         MirrormaskError: another process is writing there.
@@ -72,7 +75,7 @@ def writing(folder: Path) -> Iterator[None]:
         if not is_index(folder) and any(not _ours(path) for path in folder.iterdir()):
             raise DataError(f"{folder} holds something else than an index. Choose a folder that is empty or not there.")
         current = read_manifest(folder)["generation"] if is_index(folder) else ""
-        _remove_others(folder, current)
+        _remove_others(folder, current, ENCODED)
         try:
             yield
         finally:
@@ -105,12 +108,16 @@ def next_generation(folder: Path, record: dict[str, Any]) -> Iterator[Path]:
 
 
 def _ours(path: Path) -> bool:
-    return path.name == ".lock" or _NAME.fullmatch(path.name.strip(".")[:7]) is not None or MANIFEST in path.name
+    return (
+        path.name in (".lock", ENCODED)
+        or _NAME.fullmatch(path.name.strip(".")[:7]) is not None
+        or MANIFEST in path.name
+    )
 
 
-def _remove_others(folder: Path, current: str) -> None:
+def _remove_others(folder: Path, *kept: str) -> None:
     for path in folder.iterdir():
-        if path.name not in (current, MANIFEST, ".lock") and _ours(path):
+        if path.name not in (*kept, MANIFEST, ".lock") and _ours(path):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:

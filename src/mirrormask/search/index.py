@@ -71,6 +71,7 @@ class Index:
         passage_words: int | None = None,
         query_prompt: str | None = None,
         document_prompt: str | None = None,
+        tokens: str | None = None,
         progress: Progress | None = None,
     ) -> Index:
         """Make an index of a source, in place of one that may be there.
@@ -86,6 +87,8 @@ class Index:
             dimensions: numbers kept of each vector; None: all.
             passage_words: of a passage at most; None: as many as the encoder reads, up to 256 tokens.
             query_prompt, document_prompt: put before texts; None: as the encoder's files or its family say.
+            tokens: how much they count in a vector: `idf`, rare ones more, or `equal`; None: `idf` where the encoder
+                averages its tokens and wants no prompts.
             progress: called with a stage, how much of it was just done, and how much it is.
         """
         build_index(
@@ -97,6 +100,7 @@ class Index:
             passage_words=passage_words,
             query_prompt=query_prompt,
             document_prompt=document_prompt,
+            tokens=tokens,
             anew=True,
             progress=progress,
         )
@@ -244,7 +248,7 @@ class Index:
         vectors: Sequence[NDArray[np.float32] | None] = [None] * len(texts)
         if mode != "words":
             if self._encoder is None:
-                self._encoder = TextEncoder.known(self._opened.manifest["encoder"], self._model)
+                self._encoder = TextEncoder.known(self._opened.manifest["encoder"], self._model, self._opened.weights)
             vectors = list(self._encoder.queries(texts))
         return [Question(text, vector, mode, weight, allowed) for text, vector in zip(texts, vectors, strict=True)]
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import DataError, MirrormaskError
+from mirrormask.core.errors import DataError, MirrormaskError, TrainingError
 from mirrormask.core.overwriting import spare_inputs
+from mirrormask.core.wording import counted
 from mirrormask.data.text.origin import paths_in
 from mirrormask.data.text.sentences import count_words
 from mirrormask.models.names import DEFAULT_START
@@ -20,17 +21,19 @@ from mirrormask.search.analysis import Analyzer
 from mirrormask.search.bm25 import BM25
 from mirrormask.search.dense import Dense, DenseWriter, linked
 from mirrormask.search.documents import Document, Reading, Source, read_documents
-from mirrormask.search.generations import is_index, next_generation, read_manifest, writing
+from mirrormask.search.encoded import Encoded
+from mirrormask.search.generations import ENCODED, is_index, next_generation, read_manifest, writing
 from mirrormask.search.library import Library, LibraryWriter, content_of, digest
 from mirrormask.search.passages import Cutting, cut
 from mirrormask.search.postings import Postings, PostingsWriter, merge
 from mirrormask.search.storing import Storing
 from mirrormask.search.text_encoder import TextEncoder
+from mirrormask.search.token_weights import SAMPLE
 
 Progress = Callable[[str, int, int | None], None]
 """Called with a stage, how much of it was just done, and how much it is, where that is known."""
 
-LIBRARY, DENSE, WORDS, DEAD = "library", "dense", "words", "dead.npy"
+LIBRARY, DENSE, WORDS, DEAD, WEIGHTS = "library", "dense", "words", "dead.npy", "weights.npy"
 
 _GONE = 0.2  # share of passages that may be marked as deleted before everything is written anew
 _TOKENS = 256  # of a passage at most, however much an encoder reads: longer ones say too much at once
@@ -49,6 +52,7 @@ def build_index(
     passage_words: int | None = None,
     query_prompt: str | None = None,
     document_prompt: str | None = None,
+    tokens: str | None = None,
     anew: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -58,8 +62,8 @@ def build_index(
         source: as for `read_documents`; a document whose id is there replaces it, an unchanged one is passed over.
         out: the folder of the index.
         reading: how the source is read.
-        model, storing, passage_words, query_prompt, document_prompt: of a new index; one that is there must have been
-            made with the same, where any is given.
+        model, storing, passage_words, query_prompt, document_prompt, tokens: of a new index; one that is there must
+            have been made with the same, where any is given.
         anew: leave nothing of an index that is there.
         progress: told of every stage.
     """
@@ -67,9 +71,9 @@ def build_index(
     with writing(out):
         if is_index(out) and not anew:
             old = Opened(out)
-            encoder = TextEncoder.known(old.manifest["encoder"], model)
-            prompts = {"query_prompt": query_prompt, "document_prompt": document_prompt}
-            _check_same(out, old, storing, {"passage_words": passage_words, **prompts})
+            encoder = TextEncoder.known(old.manifest["encoder"], model, old.weights)
+            given = {"query_prompt": query_prompt, "document_prompt": document_prompt, "tokens": tokens}
+            _check_same(out, old, storing, {"passage_words": passage_words, **given})
             writer = _Writing(out, encoder, Cutting(**old.manifest["passages"]), old)
             changed = _changed(source, reading, old, writer)
             some = next(changed, None)
@@ -80,7 +84,9 @@ def build_index(
         first = list(itertools.islice(documents, _JUDGED))
         if not first:
             raise _nothing(source, reading)
-        encoder = TextEncoder.load(model or DEFAULT_START, query_prompt=query_prompt, document_prompt=document_prompt)
+        encoder = TextEncoder.load(
+            model or DEFAULT_START, query_prompt=query_prompt, document_prompt=document_prompt, tokens=tokens
+        )
         cutting = Cutting(passage_words or _words_for(encoder, first))
         stem = Analyzer.for_texts(document.text for document in first).stem
         writer = _Writing(out, encoder, cutting, storing=storing or Storing(), stem=stem)
@@ -89,7 +95,11 @@ def build_index(
 
 def _check_same(out: Path, old: Opened, storing: Storing | None, given: dict[str, Any]) -> None:
     """Refuse what an index that is there cannot be added to with."""
-    made: dict[str, Any] = {**old.manifest["encoder"], "passage_words": old.manifest["passages"]["words"]}
+    made: dict[str, Any] = {
+        "tokens": "equal",
+        **old.manifest["encoder"],
+        "passage_words": old.manifest["passages"]["words"],
+    }
     made |= {"vectors": old.manifest["vectors"]["kind"], "dimensions": old.manifest["vectors"]["dimensions"]}
     if storing is not None:
         given = {**given, "vectors": storing.kind, "dimensions": storing.dimensions}
@@ -135,6 +145,8 @@ class Opened:
         self.library = Library(self.generation / LIBRARY)
         self.dense = Dense(self.generation / DENSE, Storing.read(self.manifest["vectors"], self.generation / DENSE))
         self.dead: NDArray[np.bool_] = np.load(self.generation / DEAD)
+        weights = self.generation / WEIGHTS
+        self.weights: NDArray[np.float32] | None = np.load(weights) if weights.is_file() else None
         self.analyzer = Analyzer(stem=self.manifest["words"]["stem"])
         self.postings = [Postings.open(path) for path in sorted((self.generation / WORDS).iterdir())]
 
@@ -167,7 +179,7 @@ class _Writing:
         self.storing = storing if old is None else old.dense.storing
         self.dead: list[int] = [] if old is None else np.flatnonzero(old.dead).tolist()
         self.stem = stem if old is None else old.analyzer.stem
-        self.added = self.replaced = self.unchanged = 0
+        self.added = self.replaced = self.unchanged = self.resumed = 0
 
     def write(self, documents: Iterable[Document], reading: Reading, progress: Progress | None) -> dict[str, Any]:
         report = progress or (lambda stage, done, total: None)
@@ -181,6 +193,8 @@ class _Writing:
             dead[self.dead] = True
             self._words(folder / WORDS, library, report)
             np.save(folder / DEAD, dead)
+            if self.encoder.weights is not None:
+                np.save(folder / WEIGHTS, self.encoder.weights)
             record |= _record(self.encoder.to_dict(), self.cutting, self.stem, dense, library, dead)
             record["vectors"] |= {"loss": loss if self.old is None else self.old.manifest["vectors"]["loss"]}
         if _share(dead, library) > _GONE:
@@ -190,7 +204,10 @@ class _Writing:
     def told(self, record: dict[str, Any], reading: Reading) -> dict[str, Any]:
         """Return a record with what was done."""
         counts = {"added": self.added, "replaced": self.replaced, "unchanged": self.unchanged}
-        return {**record, **counts, "notes": reading.sentences(), "skipped": sum(reading.skipped.values())}
+        notes = reading.sentences()
+        if self.resumed:
+            notes.append(f"{counted(self.resumed, 'passage')} had been encoded by a run that was stopped")
+        return {**record, **counts, "notes": notes, "skipped": sum(reading.skipped.values())}
 
     def _library(self, folder: Path, documents: Iterable[Document], report: Progress) -> Library:
         folder.mkdir()
@@ -214,17 +231,35 @@ class _Writing:
         first = len(self.old.dense) if self.old is not None else 0
         total = len(library.owners)
         writer = DenseWriter(folder, self.storing, self.old.dense) if self.old is not None else None  # type: ignore[arg-type]
+        if self.old is None:
+            some = np.unique(np.linspace(0, total - 1, min(SAMPLE, total)).astype(np.int64))
+            self.encoder = self.encoder.fitted([library.titled(row) for row in some.tolist()])
+        kept = Encoded(self.out / ENCODED, self.encoder.decisive())
         loss = 0.0
-        for start in range(first, total, _BLOCK):
-            texts = [library.passage(row) for row in range(start, min(start + _BLOCK, total))]
-            vectors = self.encoder.documents(texts, lambda done: report("encoding", done, total - first))
-            if writer is None:
-                fitted = self.storing.fit(vectors)  # type: ignore[union-attr]
-                loss = fitted.loss(vectors)
-                writer = DenseWriter(folder, fitted)
-            writer.add(vectors)
-        assert writer is not None
-        return writer.finish(), loss
+
+        def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+            return self.encoder.documents(texts, lambda done: report("encoding", done, total - first))
+
+        try:
+            for start in range(first, total, _BLOCK):
+                before = kept.found
+                vectors = kept.vectors(
+                    [library.titled(row) for row in range(start, min(start + _BLOCK, total))], encode
+                )
+                report("encoding", kept.found - before, total - first)
+                if writer is None:
+                    fitted = self.storing.fit(vectors)  # type: ignore[union-attr]
+                    loss = fitted.loss(vectors)
+                    writer = DenseWriter(folder, fitted)
+                writer.add(vectors)
+            assert writer is not None
+            dense = writer.finish()
+        except BaseException as error:
+            if isinstance(error, (OSError, TrainingError)) or not kept:  # on a full disk, room is what is wanted
+                kept.remove()
+            raise
+        self.resumed = kept.found
+        return dense, loss
 
     def _words(self, folder: Path, library: Library, report: Progress) -> None:
         """Count the words of passages that are new; what was counted before is linked."""
@@ -251,6 +286,8 @@ def _mark(out: Path, old: Opened, dead: NDArray[np.bool_], progress: Progress | 
             for part in (LIBRARY, DENSE, WORDS):
                 _link(old.generation / part, folder / part)
         np.save(folder / DEAD, dead)
+        if old.weights is not None:
+            np.save(folder / WEIGHTS, old.weights)
         record |= _record(old.manifest["encoder"], cutting, old.analyzer.stem, dense, library, dead)
         record["vectors"] |= {"loss": old.manifest["vectors"]["loss"]}
     return {**record, "deleted": deleted}
@@ -286,7 +323,7 @@ def _count_words(folder: Path, analyzer: Analyzer, library: Library, old: list[P
     first, total = sum(map(len, old)), len(library.owners)
     writer = PostingsWriter(folder / f"{len(old):04d}", analyzer)
     for row in range(first, total):
-        writer.add(library.passage(row))
+        writer.add(library.titled(row))
         if (row - first) % _BLOCK == _BLOCK - 1 or row == total - 1:
             report("counting words", (row - first) % _BLOCK + 1, total - first)
     new = writer.finish()

@@ -17,6 +17,8 @@ from mirrormask.search.metadata import Column, ColumnsWriter, names_in, read_col
 
 Rows = NDArray[np.int64]
 
+_TITLE = 200  # characters of a title that go before a passage
+
 _ARRAYS = {"owners": np.int32, "starts": np.int64, "ends": np.int64, "keys": np.uint64, "contents": np.uint64}
 
 
@@ -115,9 +117,12 @@ class Library:
         data = self._texts.values.slice(begin + int(self.starts[row]), begin + int(self.ends[row]))
         return data.tobytes().decode("utf-8")
 
-    def passages(self) -> Iterator[str]:
-        """Yield the texts of all passages, in order."""
-        return map(self.passage, range(len(self.owners)))
+    def titled(self, row: int) -> str:
+        """Return a passage as it is searched: after its document's title, where that has one it does not begin with."""
+        passage, title = self.passage(row), self.metadata(int(self.owners[row])).get("title")
+        if not isinstance(title, str) or not title.strip() or title in passage[: 2 * len(title)]:
+            return passage
+        return f"{title.strip()[:_TITLE]}\n{passage}"
 
     def passages_of(self, number: int) -> Rows:
         """Return the rows of a document's passages."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -12,16 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import MirrormaskError, ModelError
+from mirrormask.core.errors import MirrormaskError, ModelError, one_of
 from mirrormask.models.few_texts import few_vectors
 from mirrormask.models.fingerprint import fingerprint, model_folder, stamp
 from mirrormask.models.model_files import settings
 from mirrormask.models.names import SHIPPED, resolve
+from mirrormask.search.token_weights import averages, token_weights, weighted
 
 Floats = NDArray[np.float32]
 
 FEW = 4
 """Texts up to which a model is run without the libraries, where it can be."""
+
+TOKENS = ("idf", "equal")
+"""How much the tokens of a text count in its vector."""
 
 # What the cards of these families ask for, where the files of a model do not say it.
 _FAMILIES = (
@@ -47,6 +52,7 @@ class EncoderFacts:
         query_prompt: put before every query.
         document_prompt: put before every passage.
         cosine: vectors are scaled to length 1.
+        tokens: how much each counts in a vector: `equal`, or `idf`: rare ones more, by weights that the index keeps.
     """
 
     name: str
@@ -57,6 +63,7 @@ class EncoderFacts:
     query_prompt: str
     document_prompt: str
     cosine: bool
+    tokens: str = "equal"
 
 
 class TextEncoder:
@@ -66,26 +73,44 @@ class TextEncoder:
         facts: of the encoder.
         folder: where its files are.
         loaded: the encoder, where it is loaded already.
+        weights: of its tokens (v,), where they are not equal.
     """
 
-    def __init__(self, facts: EncoderFacts, folder: Path, loaded: Any = None) -> None:
-        self.facts, self.folder = facts, folder
+    def __init__(self, facts: EncoderFacts, folder: Path, loaded: Any = None, weights: Floats | None = None) -> None:
+        self.facts, self.folder, self.weights = facts, folder, weights
         if loaded is not None:
             self.model = loaded
 
     @classmethod
-    def load(cls, name: str, *, query_prompt: str | None = None, document_prompt: str | None = None) -> TextEncoder:
+    def load(
+        cls,
+        name: str,
+        *,
+        query_prompt: str | None = None,
+        document_prompt: str | None = None,
+        tokens: str | None = None,
+    ) -> TextEncoder:
         """Load an encoder by name or folder, for an index that is to be made.
 
         Args:
             name: as for `mirrormask.load`.
             query_prompt, document_prompt: put before texts; by default what the model's files or its family say.
+            tokens: one of `TOKENS`; by default `idf` where the encoder averages its tokens and wants no prompts.
+
+        Raises:
+            MirrormaskError: tokens are to be weighted that the encoder does not average.
         """
         from mirrormask.models.encoder import load
 
         model = load(name)
         folder = model_folder(name)
         query, document = prompts_of(folder, name)
+        query = query if query_prompt is None else query_prompt
+        document = document if document_prompt is None else document_prompt
+        if tokens is None:
+            tokens = "idf" if averages(model) and not query and not document else "equal"
+        if one_of("tokens", tokens, TOKENS, of="an index") == "idf" and not averages(model):
+            raise MirrormaskError(f"The vectors of {name} are no mean of tokens. Leave out --tokens idf.")
         path = Path(resolve(name))
         shipped = path.is_dir() and path.parent == SHIPPED
         facts = EncoderFacts(
@@ -94,15 +119,21 @@ class TextEncoder:
             stamp=stamp(folder),
             width=int(model.get_embedding_dimension()),
             length=int(model.max_seq_length or 512),
-            query_prompt=query if query_prompt is None else query_prompt,
-            document_prompt=document if document_prompt is None else document_prompt,
+            query_prompt=query,
+            document_prompt=document,
             cosine=settings(folder, "config_sentence_transformers.json").get("similarity_fn_name") != "dot",
+            tokens=tokens,
         )
         return cls(facts, folder, model)
 
     @classmethod
-    def known(cls, record: dict[str, Any], name: str | None = None) -> TextEncoder:
+    def known(cls, record: dict[str, Any], name: str | None = None, weights: Floats | None = None) -> TextEncoder:
         """Return the encoder that an index remembers, or the one named instead, if it is the same.
+
+        Args:
+            record: of its facts.
+            name: of the one to take instead.
+            weights: of its tokens, where the index keeps some.
 
         Raises:
             ModelError: it is not there any more, or it is another.
@@ -121,7 +152,13 @@ class TextEncoder:
                 f"compared. Name the one it was made with ({facts.name}), search by --mode words, or index the texts "
                 "again with --anew."
             )
-        return cls(facts, folder)
+        return cls(facts, folder, weights=weights)
+
+    def fitted(self, texts: Sequence[str]) -> TextEncoder:
+        """Return the encoder with weights of tokens by the passages of a collection, where it has any."""
+        if self.facts.tokens == "equal":
+            return self
+        return TextEncoder(self.facts, self.folder, self.model, token_weights(self.model, texts))
 
     @cached_property
     def model(self) -> Any:
@@ -130,11 +167,16 @@ class TextEncoder:
 
         return load(str(self.folder) if self.folder.is_dir() else self.facts.name)
 
+    @cached_property
+    def _pooled(self) -> Any:
+        """Return the encoder with its tokens weighted, where they are."""
+        return self.model if self.weights is None else weighted(self.model, self.weights)
+
     def queries(self, texts: Sequence[str]) -> Floats:
         """Return the vectors (n, d) of queries."""
         prompted = [self.facts.query_prompt + text for text in texts]
         if "model" not in self.__dict__ and len(texts) <= FEW:
-            quick = few_vectors(self.folder, prompted)
+            quick = few_vectors(self.folder, prompted, self.weights)
             if quick is not None:
                 return self._scaled(quick)
         return self._encoded(prompted, self.facts.query_prompt, "query", None)
@@ -146,7 +188,7 @@ class TextEncoder:
 
     def _encoded(self, prompted: list[str], prompt: str, task: str, progress: Callable[[int], None] | None) -> Floats:
         """Encode through our bulk pass, or through the library where a model treats queries or prompts apart."""
-        model = self.model
+        model = self._pooled
         kinds = {type(module).__name__ for module in model}
         apart = "Router" in kinds or not all(getattr(module, "include_prompt", True) for module in model)
         if apart:
@@ -170,6 +212,12 @@ class TextEncoder:
     def to_dict(self) -> dict[str, Any]:
         """Return the facts, for a record."""
         return asdict(self.facts)
+
+    def decisive(self) -> dict[str, Any]:
+        """Return everything that decides a passage's vector, JSON-able."""
+        own = {key: value for key, value in self.to_dict().items() if key not in ("name", "stamp", "query_prompt")}
+        weights = b"" if self.weights is None else self.weights.tobytes()
+        return {**own, "weights": hashlib.blake2b(weights, digest_size=16).hexdigest()}
 
 
 def prompts_of(folder: Path, name: str) -> tuple[str, str]:
