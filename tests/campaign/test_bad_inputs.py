@@ -37,6 +37,9 @@ READERS = {
         *("prompt", "train", "It was [MASK].", "few.csv", "--unlabelled", "FILE"),
         *("--labels", "boat,river", "--model", "tiny", *OUT),
     ),
+    "attack": ("attack", "victim", "FILE", "--model", "tiny"),
+    "augment": ("attack", "victim", "labels.csv", "--augment", "FILE", "--hardened", "out/hard", "--model", "tiny"),
+    "train-victim": ("train-victim", "FILE", "--model", "tiny", *OUT),
     "dependency": ("probe", "dependency", "FILE", "--model", "tiny"),
     "constituency": ("probe", "constituency", "FILE", "--model", "tiny"),
     "discourse": ("probe", "discourse", "FILE", "--model", "tiny"),
@@ -65,6 +68,10 @@ LOADERS = {
     "segment": ("probe", "segment", "good.txt", "--model", "MODEL"),
     "prompt": ("prompt", "score", "It was [MASK].", "good.txt", "--labels", "boat,river", "--model", "MODEL"),
     "prompted": ("prompt", "predict", "MODEL", "good.txt"),
+    "victim": ("attack", "MODEL", "labels.csv"),
+    "attack": ("attack", "victim", "labels.csv", "--model", "MODEL", "--no-tags", "--threshold", "0.5"),
+    "similarity by": ("attack", "victim", "labels.csv", "--similarity", "MODEL", "--model", "tiny"),
+    "train-victim": ("train-victim", "labels.csv", "--kind", "bert", "--model", "MODEL", *OUT),
     "info": ("info", "MODEL"),
     "quickstart": ("quickstart", "--model", "MODEL", *OUT),
 }
@@ -111,6 +118,14 @@ OPTIONS = {
     "evaluate": (("evaluate", "tiny", "--data", "pairs.csv"), {"resamples", "max-length"}),
     "duplicates": (("duplicates", "good.txt", "--model", "tiny"), {"threshold", "words", "max-length"}),
     "map": (("map", "good.txt", "--model", "tiny", "--out", "out/m.html"), {"groups", "most", "max-length"}),
+    "attack": (
+        ("attack", "victim", "labels.csv", "--model", "tiny"),
+        {"candidates", "threshold", "queries", "seconds", "limit"},
+    ),
+    "train-victim": (
+        ("train-victim", "labels.csv", "--model", "tiny", *OUT),
+        {"epochs", "learning-rate", "batch-size"},
+    ),
     "compare": (("compare", "folder"), {"resamples"}),
     "study": (("study", "study.toml", "folder", *OUT), {"resamples"}),
     "run": (("run", "recipe.toml", "--seeds", "1", *OUT), {"jobs"}),
@@ -139,6 +154,8 @@ WRITERS = {
     "evaluate": ("evaluate", "tiny", "--data", "pairs.csv", "--report", "OUT/report.html"),
     "duplicates": ("duplicates", "good.txt", "--by", "words", "--out", "OUT/g.csv"),
     "map": ("map", "good.txt", "--model", "tiny", "--out", "OUT/m.html"),
+    "attack": ("attack", "victim", "labels.csv", "--model", "tiny", "--out", "OUT/r.html"),
+    "train-victim": ("train-victim", "labels.csv", "--model", "tiny", "--out", "OUT/v"),
     "compare": ("compare", "folder", "--figures", "OUT"),
     "study": ("study", "study.toml", "folder", "--out", "OUT"),
     "probe": ("probe", "a boat crosses", "--model", "tiny", "--out", "OUT/x.png"),
@@ -215,6 +232,18 @@ OTHERS: list[tuple[tuple[str, ...], int]] = [
         USAGE,
     ),
     (("prompt", "evaluate", "tiny", "few.csv"), MODEL),
+    (("attack",), USAGE),
+    (("attack", "victim"), USAGE),
+    (("attack", "victim", "labels.csv", "--attack", "\x1b[31m"), USAGE),
+    (("attack", "victim", "labels.csv", "--reading", "paper"), USAGE),
+    (("attack", "victim", "labels.csv", "--saving", "money"), USAGE),
+    (("attack", "victim", "labels.csv", "--augment", "labels.csv"), USAGE),
+    (("attack", "os:getcwd", "labels.csv", "--model", "tiny"), MODEL),
+    (("attack", "nothing.here:at_all", "labels.csv"), MODEL),
+    (("attack", "good.pkl", "labels.csv"), MODEL),
+    (("attack", "--sheet", "pairs.csv"), DATA),
+    (("attack", "--sheet", "nowhere.csv"), DATA),
+    (("train-victim", "labels.csv", "--kind", "svm", *OUT), USAGE),
     (("compare", "nowhere"), DATA),
     (("compare", "folder", "--format", "html"), USAGE),
     (("run",), USAGE),
@@ -277,12 +306,17 @@ CASES = list(wanted())
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> Path:
+    from mirrormask.attack.word_classifiers import WordClassifier
     from mirrormask.search.index import Index
 
     folder = tmp_path_factory.mktemp("campaign")
     lay_out(folder, tiny_folder)
     texts = (folder / "good.txt").read_text().splitlines()
     Index.build(texts, folder / "index", model=str(folder / "tiny"))
+    rows = [f"{text} and finds it,{('bad', 'good')[place % 2]}" for place, text in enumerate(texts[:40])]
+    (folder / "labels.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    (folder / "victim").mkdir()
+    WordClassifier("word-cnn", ["boat", "river"], ["bad", "good"], width=4).save(folder / "victim")
     for name in ("half", "newer"):
         shutil.copytree(folder / "index", folder / name)
     next((folder / "half").rglob("*.faiss")).unlink()

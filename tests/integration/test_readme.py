@@ -57,6 +57,13 @@ def workplace(tmp_path: Path, tiny_folder: Path, sentences: list[str], monkeypat
     for path in (here / "my-pairs.csv", data / "mteb" / "stsbenchmark-sts" / "validation.csv"):
         with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows(pairs)
+    for name in ("reviews.csv", "test.csv"):
+        labeled = [
+            ("text", "label"),
+            *((f"{name} {each}", "good" if "finds" in each else "bad") for each in sentences[:24]),
+        ]
+        with (here / name).open("w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream).writerows(labeled)
     (here / "recipes").symlink_to(ROOT / "recipes", target_is_directory=True)
     monkeypatch.chdir(here)
     monkeypatch.setattr(names, "SHIPPED", models)

@@ -10,6 +10,7 @@ import typer
 
 from mirrormask import __version__
 from mirrormask.cli import (
+    attack,
     classify,
     compare,
     duplicates,
@@ -29,6 +30,7 @@ from mirrormask.cli import (
     similarity,
     study,
     train,
+    train_victim,
 )
 from mirrormask.cli.output import run_safely
 from mirrormask.core.plugins import BrokenPlugin
@@ -80,6 +82,8 @@ app.command("duplicates")(duplicates.duplicates)
 app.command("map")(map.draw)
 app.command("probe")(probe.probe)
 app.add_typer(prompt.app, name="prompt")
+app.command("attack")(attack.attack)
+app.command("train-victim")(train_victim.train_victim)
 app.command("info")(info.info)
 app.command("list")(parts.list_parts)
 

@@ -38,12 +38,14 @@ class Section:
         text: paragraphs, such as a sentence on how to read the figure.
         tables: tables below the text.
         figures: figures below the tables.
+        marked: paragraphs of markup, in which whoever made them escaped what comes from outside.
     """
 
     title: str
     text: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     figures: tuple[Picture, ...] = ()
+    marked: tuple[str, ...] = ()
 
 
 def render(title: str, sections: Sequence[Section], *, verdict: Sequence[str] = (), subtitle: str = "") -> str:
@@ -87,7 +89,8 @@ def _section(section: Section) -> str:
     text = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in section.text)
     tables = "".join(map(_table, section.tables))
     figures = "".join(map(_figure, section.figures))
-    return f"<section><h2>{escape(section.title)}</h2>{text}{tables}{figures}</section>"
+    marked = "".join(f"<p>{paragraph}</p>" for paragraph in section.marked)
+    return f"<section><h2>{escape(section.title)}</h2>{text}{tables}{figures}{marked}</section>"
 
 
 def _table(table: Table) -> str:

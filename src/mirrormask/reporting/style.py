@@ -35,6 +35,9 @@ thead th { color: var(--quiet); font-size: 0.86rem; border-bottom: 1px solid var
 tbody tr + tr > * { border-top: 1px solid color-mix(in srgb, var(--line) 55%, transparent); }
 tr.strong > * { font-weight: 650; }
 .note { color: var(--quiet); font-size: 0.9rem; }
+del { color: #b3261e; } ins { color: #00695c; font-weight: 650; text-decoration: none; }
+ins.added { color: var(--accent); }
+@media (prefers-color-scheme: dark) { del { color: #f2857d; } ins { color: #5fd3bd; } }
 figure { margin: 1.25rem 0 0; }
 figure svg { display: block; height: auto; color: var(--ink); }
 footer { margin-top: 3.5rem; color: var(--quiet); font-size: 0.85rem; }
