@@ -29,6 +29,8 @@ ABOUT = {
     "stabilizer": "How gradients become an update.",
     "pairing": "Where positives come from: what `--pairing` and `[pairing]` take.",
     "pooling": "How token states become one vector: what `--pooling` takes. More in [poolings](poolings.md).",
+    "transform": "What `whiten --kind`, `flow` and `[transform]` fit on vectors and keep with the encoder: see "
+    "[whiten and flow](guide/isotropy.md).",
     "suite": "Published tasks that `evaluate --suite` measures together, beside `sts`.",
 }
 

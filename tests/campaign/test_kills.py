@@ -71,6 +71,16 @@ COMMANDS = {
             f"index/{name}" for name in ("index.json", "g000001/dense/0000.faiss", "g000001/words/0000/passages.npy")
         ),
     ),
+    "whiten": Command(
+        ("whiten", "TINY", "good.txt", "--out", "OUT/white"),
+        (),
+        tuple(f"white/{name}" for name in ("model.safetensors", "2_Dense/model.safetensors", "mirrormask.json")),
+    ),
+    "flow": Command(
+        ("flow", "TINY", "good.txt", "--out", "OUT/flow"),
+        (),
+        tuple(f"flow/{name}" for name in ("model.safetensors", "2_Flow/model.safetensors")),
+    ),
     "seeds": Command(
         ("run", "recipe.toml", "--seeds", "1,2", "--out", "OUT/runs"),
         (),

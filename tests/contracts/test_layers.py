@@ -30,7 +30,7 @@ LAYERS = (
 VERBS = {
     *("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "probe", "pretrain"),
     *("info", "parts", "index", "search", "duplicates", "map", "classify"),
-    *("lexicon", "multitask", "prompt", "attack"),
+    *("lexicon", "multitask", "prompt", "attack", "whiten", "flow"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

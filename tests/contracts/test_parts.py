@@ -98,7 +98,7 @@ def test_an_unknown_name_is_an_error_that_offers_the_nearest(kind: str) -> None:
 def test_the_constructor_is_the_configuration(part: Part[Any]) -> None:
     """Every parameter is kept under its own name, so that a run record can read it back."""
     built = part.build()
-    assert isinstance(built, nn.Module) or part.kind in ("pairing", "suite")
+    assert isinstance(built, nn.Module) or part.kind in ("pairing", "suite", "transform")
     assert configuration(built) == {"type": type(built).__name__, **part.parameters}
 
 
@@ -273,6 +273,8 @@ def test_an_objective_does_not_care_about_the_order_of_rows(part: Part[Any], har
     objective = part.build()
     torch.testing.assert_close(objective(mixed), objective(step), rtol=1e-12, atol=1e-12)
     wrong = dataclasses.replace(mixed, positive=step.positive)
+    if part.name == "flow-likelihood":  # of each vector alone
+        return
     assert not torch.allclose(objective(wrong), objective(step)), "but it does care which positive is whose"
 
 

@@ -34,6 +34,8 @@ COMMANDS = (
     "run",
     "compare",
     "study",
+    "whiten",
+    "flow",
     "evaluate",
     "encode",
     "similarity",
@@ -282,6 +284,25 @@ def test_duplicates_and_map_of_a_file(cli: Cli, tiny_folder: Path, sentences: li
     assert sum(group["texts"] for group in ran.json["groups"]) == 61
     assert "<h1>A &lt;pile&gt;</h1>" in page.read_text(encoding="utf-8")
     assert "Map: " in cli("map", source, "--out", page, "--model", tiny_folder, "--quiet").out
+
+
+def test_whiten_and_flow_a_model(cli: Cli, tiny_folder: Path, corpus_file: Path, tmp_path: Path) -> None:
+    ran = cli("whiten", tiny_folder, corpus_file, "--out", tmp_path / "white", "--dimension", "8", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.json["dimension"] == 8
+    assert abs(ran.json["mean_cosine"]["after"]) < 0.05 < ran.json["mean_cosine"]["before"]
+    shown = cli("info", tmp_path / "white")
+    assert "SentenceTransformer(" in shown.out
+    assert "whitening" in shown.out
+    ran = cli("flow", tmp_path / "white", corpus_file, "--out", tmp_path / "flow", "--levels", "2", "--epochs", "2")
+    assert ran.code == 0
+    assert "flow on" in ran.out
+    assert "mirrormask.load(" in cli("info", tmp_path / "flow").out
+    said = cli("similarity", "a quiet child", "the gray cat", "--model", tmp_path / "flow", "--json")
+    assert said.code == 0
+    again = cli("whiten", tiny_folder, corpus_file, "--out", tmp_path / "white", "--kind", "centering")
+    assert again.code == 0, "what it made before is replaced"
+    assert "centering" in cli("info", tmp_path / "white").out
 
 
 def test_dev_pairs_choose_the_checkpoint(

@@ -16,6 +16,7 @@ from mirrormask.cli import (
     duplicates,
     encode,
     evaluate,
+    flow,
     index,
     info,
     lexicon,
@@ -31,6 +32,7 @@ from mirrormask.cli import (
     study,
     train,
     train_victim,
+    whiten,
 )
 from mirrormask.cli.output import run_safely
 from mirrormask.core.plugins import BrokenPlugin
@@ -71,6 +73,8 @@ app.command("pretrain")(pretrain.pretrain)
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
 app.command("study")(study.study)
+app.command("whiten")(whiten.whiten)
+app.command("flow")(flow.flow)
 app.command("evaluate")(evaluate.evaluate)
 app.command("lexicon")(lexicon.lexicon)
 app.command("encode")(encode.encode)

@@ -16,6 +16,7 @@ from mirrormask.core.errors import ModelError
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.models import lora as adapters
 from mirrormask.models.embeddings import base_model, embedding_module
+from mirrormask.models.glow import Flow
 from mirrormask.models.lm_head import copy_head, save_head
 from mirrormask.models.loading import check_numbers, check_tokenizer, opening, quiet_loading
 from mirrormask.models.mask_prompt import TEMPLATE, MaskPooling, PromptedTransformer
@@ -25,7 +26,7 @@ from mirrormask.models.padded_mean import PaddedMean, PaddedTransformer
 from mirrormask.models.pooling import PoolingModules, describe, poolings
 
 OUR_MODULES = {
-    f"{c.__module__}.{c.__name__}": c for c in (PromptedTransformer, MaskPooling, PaddedTransformer, PaddedMean)
+    f"{c.__module__}.{c.__name__}": c for c in (PromptedTransformer, MaskPooling, PaddedTransformer, PaddedMean, Flow)
 }
 TRANSFORMERS = {"mask-prompt": PromptedTransformer, "mean-padded": PaddedTransformer}
 

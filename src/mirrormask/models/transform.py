@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Self
 
-import torch
 from sentence_transformers.base.modules import Dense
 from torch import Tensor, nn
 
@@ -36,52 +35,43 @@ class Transform(ABC):
         """Return the map as a module that stands after the pooling and is saved with the encoder."""
 
 
-class Centering(Transform):
-    """Move the origin to the mean of the vectors: what all sentences share says nothing about one.
-
-    Mu and Viswanath 2018, "All-but-the-top", without its second step; the translation of Su et al. 2021,
-    "BERT-whitening".
-
-    Example:
-        >>> Centering().fit([torch.ones(2, 3), torch.zeros(2, 3)]).transform(torch.ones(1, 3)).tolist()
-        [[0.5, 0.5, 0.5]]
-    """
-
-    name = "centering"
+class Affine(Transform):
+    """A map `(x - mean) W`, which a `Dense` of sentence-transformers' own is: the saved model needs no mirrormask."""
 
     def __init__(self) -> None:
         self.mean: Tensor | None = None
-
-    def fit(self, batches: Iterable[Tensor]) -> Self:
-        """Take the mean over all batches."""
-        count, total = 0, torch.zeros((), dtype=torch.float64)
-        for batch in batches:
-            total = total + batch.detach().cpu().double().sum(dim=0)
-            count += len(batch)
-        if not count:
-            raise DataError("A transform is fitted on vectors, and there is none. Give it some text.")
-        self.mean = (total / count).float()
-        return self
+        self.matrix: Tensor | None = None
 
     def transform(self, vectors: Tensor) -> Tensor:
-        """Return the vectors without the mean."""
-        return vectors - self._fitted().to(vectors.device)
+        """Return the mapped vectors (n, k)."""
+        mean, matrix = self._fitted()
+        return (vectors - mean.to(vectors.device)) @ matrix.to(vectors.device)
 
     def module(self) -> nn.Module:
-        """Return a `Dense` that leaves vectors as they are but for the mean."""
-        mean = self._fitted()
-        size = len(mean)
-        return Dense(size, size, activation_function=nn.Identity(), init_weight=torch.eye(size), init_bias=-mean)
+        """Return the map as a `Dense` without activation."""
+        mean, matrix = self._fitted()
+        bias = -(mean.double() @ matrix.double()).float()
+        identity = nn.Identity()
+        return Dense(*matrix.shape, activation_function=identity, init_weight=matrix.T.contiguous(), init_bias=bias)
 
-    def _fitted(self) -> Tensor:
-        if self.mean is None:
-            raise DataError("A transform must be fitted before it is used. Call `fit` with some vectors.")
-        return self.mean
+    def _fitted(self) -> tuple[Tensor, Tensor]:
+        if self.mean is None or self.matrix is None:
+            raise not_fitted()
+        return self.mean, self.matrix
+
+
+def not_fitted() -> DataError:
+    """Return the error of a transform that is used before it knows any vectors."""
+    return DataError("A transform must be fitted before it is used. Call `fit` with some vectors.")
 
 
 def keep(encoder: Any, transform: Transform) -> None:
     """Put a fitted transform behind the modules of an encoder, to be saved and described with it."""
-    module = transform.module().to(next(encoder.parameters()).device).requires_grad_(False)
-    encoder.append(module)
+    put_on(encoder, transform.module().requires_grad_(False), transform.name)
+
+
+def put_on(encoder: Any, module: nn.Module, name: str) -> None:
+    """Put a module behind those of an encoder, under a name that `info` tells."""
+    encoder.append(module.to(next(encoder.parameters()).device))
     before = getattr(encoder, "mirrormask_transform", "")
-    encoder.mirrormask_transform = " + ".join(name for name in (before, transform.name) if name)
+    encoder.mirrormask_transform = " + ".join(each for each in (before, name) if each)

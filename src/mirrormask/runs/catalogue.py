@@ -20,6 +20,7 @@ PLACES = {
     "pairing": "mirrormask.data.pairs:pairings",
     "pooling": "mirrormask.models.pooling:poolings",
     "suite": "mirrormask.evaluation.suites:suites",
+    "transform": "mirrormask.isotropy:transforms",
 }
 """Where the parts of each kind are registered: the module, and the registry's name in it."""
 

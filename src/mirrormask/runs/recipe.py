@@ -99,6 +99,7 @@ class Recipe:
         seeds: of data, dropout and initialization.
         expect: published numbers.
         evaluation: what to measure at the end.
+        transform: a map of the trained encoder's vectors that is fitted on the same text and kept; none without a name.
     """
 
     model: ModelSpec = ModelSpec()
@@ -109,6 +110,7 @@ class Recipe:
     seeds: Seeds = field(default_factory=Seeds)
     expect: Mapping[str, Any] = field(default_factory=dict)
     evaluation: EvaluationSpec = EvaluationSpec()
+    transform: PartSpec = PartSpec()
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as plain data."""
@@ -127,6 +129,7 @@ TABLES = {
     "seeds": "data, dropout, initialization",
     "expect": "published numbers",
     "evaluation": "tasks, untrained",
+    "transform": "name and the transform's parameters",
 }
 
 
@@ -158,6 +161,7 @@ def apply_overrides(tables: dict[str, Any], overrides: Sequence[str]) -> dict[st
 def build_recipe(tables: Mapping[str, Any], *, of: str = "the recipe") -> Recipe:
     """Return the checked recipe that these tables describe; every problem is in the one error."""
     from mirrormask.data.pairs import pairings
+    from mirrormask.isotropy import transforms
     from mirrormask.methods import methods
     from mirrormask.models.pooling import poolings
     from mirrormask.training.settings import Settings
@@ -184,22 +188,25 @@ def build_recipe(tables: Mapping[str, Any], *, of: str = "the recipe") -> Recipe
     problems += _unknown_tasks(evaluation.tasks)
     training = given.get("training", {})
     _check_training(Settings, training, problems)
-    method, pairing = (
-        PartSpec(str(table.pop("name", fallback)), table)
-        for table, fallback in ((given.get("method", {}), DEFAULT_METHOD), (given.get("pairing", {}), ""))
+    method, pairing, transform = (
+        PartSpec(str(table.pop("name", DEFAULT_METHOD if kind == "method" else "")), table)
+        for kind, table in ((kind, given.get(kind, {})) for kind in ("method", "pairing", "transform"))
     )
     problems += methods.check(method.name, method.parameters)
-    if pairing.name:
-        problems += pairings.check(pairing.name, pairing.parameters)
-    elif pairing.parameters:
-        problems.append("[pairing] needs a name.")
+    named = [(pairings, pairing), (transforms, transform)]
+    for registry, part in named:
+        if part.name:
+            problems += registry.check(part.name, part.parameters)
+        elif part.parameters:
+            problems.append(f"[{registry.kind}] needs a name.")
     if model.pooling:
         problems += poolings.check(model.pooling, {})
     if not problems:
-        problems += _built(methods, method) + (_built(pairings, pairing) if pairing.name else [])
+        problems += _built(methods, method)
+        problems += [problem for registry, part in named if part.name for problem in _built(registry, part)]
     if problems:
         raise MirrormaskError(_listed(of, problems))
-    return Recipe(model, data, method, pairing, training, seeds, given.get("expect", {}), evaluation)
+    return Recipe(model, data, method, pairing, training, seeds, given.get("expect", {}), evaluation, transform)
 
 
 def _unknown_tasks(tasks: Sequence[str]) -> list[str]:

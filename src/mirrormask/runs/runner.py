@@ -27,6 +27,7 @@ from mirrormask.models.mask_prompt import TEMPLATE
 from mirrormask.models.precision import best_precision, varied_shapes
 from mirrormask.runs.adapting import Adapting, texts_aside
 from mirrormask.runs.folder import MODEL, RECORD, WORK, RunResult, held_folder, spare_read, tidy
+from mirrormask.runs.on_top import fit_on_corpus, put_flow
 from mirrormask.runs.partners import partners_found
 from mirrormask.runs.recipe import Recipe
 from mirrormask.runs.versions import versions
@@ -104,6 +105,8 @@ def _run(
     total = settings.total_steps(len(method_text.batches))
     compiled = should_compile(settings.compile, device, total, settings.max_length)
     composition.objective.read(method_text.tokens, device)
+    if composition.flow is not None:
+        put_flow(encoder, composition.flow, method_text.batches, frozen=composition.frozen)
     method = Method(
         encoder,
         composition,
@@ -146,9 +149,12 @@ def _run(
     if adapting is not None:
         result = adapting.choose(result)
     partners.append(partners_found(encoder, method_text.held_out))
+    fitted = fit_on_corpus(encoder, recipe.transform, method_text.corpus)
     record = _record(recipe, composition, settings, pooling, method_text, selection, result, encoder)
     if adapting is not None:
         record["adaptation"] = adapting.record()
+    if fitted is not None:
+        record["parts"]["transform"] = fitted
     if None not in partners:
         record["partners_found"] = dict(zip(("before", "after"), partners, strict=True))
     if rank == 0:

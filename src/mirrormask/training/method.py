@@ -18,6 +18,7 @@ from mirrormask.core.batch import Batch, Step, Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.registry import configuration
 from mirrormask.core.transfer import to_device
+from mirrormask.models.glow import FlowShape
 from mirrormask.negatives import Local, NegativeSource
 from mirrormask.objectives import Objective, WeightedSum
 from mirrormask.stabilizers import Stabilizer
@@ -44,6 +45,8 @@ class Composition:
         training: the paper's own settings, which a run takes unless told otherwise.
         between: shares of the way from start to end, one of which is kept when a run is over, or the start; without
             them it is the best of the checkpoints.
+        flow: a flow that is put on the encoder before training and kept with it.
+        frozen: whether the encoder below the flow stays as it is.
     """
 
     views: tuple[View, View]
@@ -54,6 +57,8 @@ class Composition:
     pooling: str = "mean"
     training: dict[str, Any] = field(default_factory=dict)
     between: tuple[float, ...] = ()
+    flow: FlowShape | None = None
+    frozen: bool = False
 
     @property
     def one_pass(self) -> bool:
@@ -70,6 +75,7 @@ class Composition:
             "stabilizer": configuration(self.stabilizer),
             "pairing": {"name": self.pairing[0], **self.pairing[1]},
             "pooling": self.pooling,
+            **({} if self.flow is None else {"flow": dataclasses.asdict(self.flow), "frozen": self.frozen}),
         }
 
 

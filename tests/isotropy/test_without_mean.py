@@ -13,9 +13,10 @@ from sentence_transformers import SentenceTransformer
 from torch import Tensor
 
 from mirrormask.core.errors import DataError
+from mirrormask.isotropy.without_mean import Centering
 from mirrormask.models.description import describe_model
 from mirrormask.models.encoder import load, pooling_of, save_encoder
-from mirrormask.models.transform import Centering, keep
+from mirrormask.models.transform import keep
 
 
 def vectors(encoder: Any, texts: list[str]) -> Tensor:
