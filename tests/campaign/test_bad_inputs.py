@@ -260,7 +260,7 @@ OTHERS: list[tuple[tuple[str, ...], int]] = [
     (("whiten", "tiny", "good.txt", *OUT, "--kind", "centering", "--dimension", "3"), USAGE),
     (("whiten", "tiny", "good.txt", *OUT, "--pooling", "men"), USAGE),
     (("whiten", "tiny", "pairs.csv", *OUT, "--column", "\x1b[31m"), DATA),
-    (("whiten", "tiny", "good.txt", "--out", "folder"), USAGE),
+    (("whiten", "tiny", "good.txt", "--out", "index"), USAGE),
     (("flow", "tiny", "good.txt", *OUT, "--permutation", "random"), USAGE),
     (("compare", "nowhere"), DATA),
     (("compare", "folder", "--format", "html"), USAGE),

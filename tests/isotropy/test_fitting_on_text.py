@@ -101,6 +101,8 @@ def test_what_cannot_be(tiny_folder: Path, sentences: list[str], tmp_path: Path)
     with pytest.raises(DataError, match="needs more vectors than a vector has dimensions, 32, and there are 20"):
         transform_model(str(tiny_folder), sentences[:20], tmp_path / "new", transforms.build("whitening"))
     assert not list((tmp_path / "new").iterdir())
+    with pytest.raises(DataError, match="texts that will be encoded are none, or blank"):
+        transform_model(str(tiny_folder), sentences, tmp_path / "new", Centering(), meant_for=[" "])
     with pytest.raises(DataError, match="and there is none"):
         transform_model(str(tiny_folder), [" ", ""], tmp_path / "new", Centering())
 

@@ -113,7 +113,7 @@ def fit(
             out,
             transform,
             pooling=pooling or None,
-            meant_for=texts[1] if meant_for else (),
+            meant_for=texts[1] if meant_for else None,
             limit=limit,
             progress=lambda count: bar.advance(task, count),
         )

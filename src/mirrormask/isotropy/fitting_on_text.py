@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import MirrormaskError, MirrormaskWarning
+from mirrormask.core.errors import DataError, MirrormaskError, MirrormaskWarning
 from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.registry import configuration
 from mirrormask.core.similarity import unit_rows
@@ -65,7 +65,7 @@ def transform_model(
     transform: Transform,
     *,
     pooling: str | None = None,
-    meant_for: Iterable[str] = (),
+    meant_for: Iterable[str] | None = None,
     limit: int = MOST,
     progress: Callable[[int], None] | None = None,
 ) -> Fitted:
@@ -97,7 +97,7 @@ def fit_on_texts(
     texts: Iterable[str],
     transform: Transform,
     *,
-    meant_for: Iterable[str] = (),
+    meant_for: Iterable[str] | None = None,
     limit: int = MOST,
     progress: Callable[[int], None] | None = None,
 ) -> Fitted:
@@ -132,7 +132,9 @@ def fit_on_texts(
             f"directions is in part chance. From {ENOUGH * width:,} on it settles."
         )
     after = mean_cosine(transform.transform(torch.from_numpy(sample[0])).numpy())
-    others = list(itertools.islice(different(meant_for), SEEN))
+    others = [] if meant_for is None else list(itertools.islice(different(meant_for), SEEN))
+    if meant_for is not None and not others:
+        raise DataError("The texts that will be encoded are none, or blank. Name a file with some, or leave out --for.")
     there = mean_cosine(encode_texts(encoder, others, precision="fp32")) if len(others) > 1 else None
     if there is not None and there > after + FAR:
         _warn(
