@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from mirrormask.models.bulk import encode_texts
 from mirrormask.search.analysis import Analyzer
 from mirrormask.search.bm25 import BM25
 from mirrormask.search.fusion import concentration, search_both
@@ -108,7 +109,9 @@ def encoded(name: str, collection: Collection, cache: Path, tokens: str) -> tupl
         if not file.is_file():
             encoder = encoder or _fitted(name, tokens, collection.documents)
             file.parent.mkdir(parents=True, exist_ok=True)
-            np.save(file, (encoder.queries if part == "queries" else encoder.documents)(texts).astype(np.float16))
+            prompt = encoder.facts.query_prompt if part == "queries" else encoder.facts.document_prompt
+            computed = encode_texts(encoder.pooled, [prompt + text for text in texts], precision="fp32")
+            np.save(file, computed.astype(np.float16))
         vectors = np.load(file).astype(np.float32)
         found.append(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
     return found[0][collection.asked], found[1]

@@ -25,7 +25,7 @@ Scores = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 _TERMS = 512
-_EVERY = 16
+_EVERY = 64
 
 
 class BM25:
@@ -101,11 +101,11 @@ class BM25:
             part, norms, numbers, values = asked[which]
             worth = np.zeros(len(part.keys) + 1, dtype=np.float32)  # the last: of what is not there
             worth[numbers] = values
-            terms, times, ends = part.by_passage.of_rows(own)
-            gains = worth.take(terms)
+            places, ends = part.by_passage.places(own)
+            gains = worth.take(part.by_passage.terms.take(places))
             held = np.flatnonzero(gains)
             passages = np.searchsorted(ends, held, side="right")
-            times = times.take(held)
+            times = part.by_passage.times.take(places.take(held))
             gains = gains.take(held) * times / (times + norms[own].take(passages))
             scores[here] = np.bincount(passages, gains, len(own))
         return scores
@@ -122,16 +122,17 @@ class BM25:
         order = np.argsort(rows)
         for which, here, own in self._parts_of(rows[order]):
             part, norms = self.parts[which], self._norms[which]
-            terms, times, ends = part.by_passage.of_rows(own)
-            sizes = np.diff(ends, prepend=0)
+            places, ends = part.by_passage.places(own)
+            times, sizes = part.by_passage.times.take(places), np.diff(ends, prepend=0)
             gains = np.repeat(shares[order][here], sizes) * times / (times + np.repeat(norms[own], sizes))
-            unique, place = np.unique(terms, return_inverse=True)
-            summed = np.bincount(place, gains, len(unique))
-            holding = part.starts[unique + 1] - part.starts[unique]
-            best = np.argsort(-summed * self._idf([holding]), kind="stable")[:most]
-            names = [part.term(number).decode("utf-8") for number in unique[best].tolist()]
-            idf = self._idf([holding[best]]) if len(self.parts) == 1 else self.idf(names)
-            for name, value in zip(names, (idf * summed[best]).tolist(), strict=True):
+            terms, place = np.unique(part.by_passage.terms.take(places), return_inverse=True)
+            summed = np.bincount(place, gains, len(terms))
+            values = summed * self._idf([part.sizes(terms)])
+            best = np.argsort(-values, kind="stable")[:most]
+            names = part.names(terms[best])
+            if len(self.parts) > 1:
+                values[best] = summed[best] * self.idf(names)
+            for name, value in zip(names, values[best].tolist(), strict=True):
                 found[name] = found.get(name, 0.0) + value
         return found
 

@@ -48,8 +48,8 @@ class ByPassage:
         for name in FILES:
             np.save(folder / f"{name}.npy", getattr(self, name))
 
-    def of_rows(self, rows: Numbers) -> tuple[NDArray[np.int32], NDArray[np.uint16], Numbers]:
-        """Return the terms of some passages, how often they are held, and where those of each passage end.
+    def places(self, rows: Numbers) -> tuple[Numbers, Numbers]:
+        """Return where the terms of some passages stand, one passage after another, and where each passage's end.
 
         Args:
             rows: passages (m,).
@@ -57,8 +57,7 @@ class ByPassage:
         first = self.begins[rows]
         sizes = self.begins[rows + 1] - first
         ends = np.cumsum(sizes)
-        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + sizes, sizes)
-        return self.terms.take(places), self.times.take(places), ends
+        return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + sizes, sizes), ends
 
 
 def write_joined(parts: Iterable[tuple[ByPassage, Numbers, Mask]], folder: Path) -> None:
@@ -76,10 +75,10 @@ def write_joined(parts: Iterable[tuple[ByPassage, Numbers, Mask]], folder: Path)
     writers["begins"].extend([0])
     for part, numbers, mask in parts:
         for start in range(0, len(mask), _BLOCK):
-            terms, times, ends = part.of_rows(start + np.flatnonzero(mask[start : start + _BLOCK]))
+            places, ends = part.places(start + np.flatnonzero(mask[start : start + _BLOCK]))
             writers["begins"].extend(end + ends)
-            writers["terms"].extend(numbers[terms])
-            writers["times"].extend(times)
-            end += len(terms)
+            writers["terms"].extend(numbers[part.terms[places]])
+            writers["times"].extend(part.times[places])
+            end += len(places)
     for writer in writers.values():
         writer.finish().close()

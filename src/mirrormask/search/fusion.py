@@ -95,15 +95,16 @@ def search_both(
     nearest = rows[0][rows[0] >= 0]
     mean, deviation = (float(moment[0]) for moment in vectors.moments(vector[None]))
     best = highest(scores, depth, allowed)
-    rows = np.union1d(nearest, best)
+    rows = np.sort(np.concatenate([nearest, best]))
+    rows = rows[np.diff(rows, prepend=-1) > 0]
     nearness, held = vectors.compared(vector, rows)
     by_vectors = ((nearness - mean) / deviation).astype(np.float32)
     middle = float(scores.mean()) if len(scores) else 0.0
     spread = max(float(scores @ scores) / max(len(scores), 1) - middle**2, 1e-12) ** 0.5
     if weight is None:
-        first = np.sort(scores[best if allowed is None and depth >= _FIRST else highest(scores, _FIRST)])[-_FIRST:]
-        tenth = first[0] if len(first) >= _FIRST else 0.0
-        gap = (first[-1] - tenth) / (first[-1] - middle) if len(first) else 0.0
+        ten = np.sort(scores[best if allowed is None and depth >= _FIRST else highest(scores, _FIRST)])[-_FIRST:]
+        tenth = ten[0] if len(ten) >= _FIRST else 0.0
+        gap = (ten[-1] - tenth) / (ten[-1] - middle) if len(ten) else 0.0
         top = (float(near[0][0]) - mean) / deviation if len(nearest) else 1.0
         weight = word_weight(gap, top, concentrated)
     own = scores[rows]
@@ -115,8 +116,10 @@ def search_both(
     again = words.scores_of(expanded(words, counts, rows[first], heard), rows)
     again *= np.linalg.norm(own) / max(float(np.linalg.norm(again)), 1e-9)
     nearer = nearness + held @ (_STEP * heard @ held[first])
-    nearer = by_vectors.mean() + (nearer - nearer.mean()) * (by_vectors.std() / max(float(nearer.std()), 1e-9))
-    return Joined(rows, (weight * (again - middle) / spread).astype(np.float32), nearer.astype(np.float32))
+    nearer -= nearer.mean()
+    mean = by_vectors.mean()
+    nearer *= np.linalg.norm(by_vectors - mean) / max(float(np.linalg.norm(nearer)), 1e-9)
+    return Joined(rows, (weight * (again - middle) / spread).astype(np.float32), (mean + nearer).astype(np.float32))
 
 
 def word_weight(gap: float, nearest: float, concentrated: float) -> float:

@@ -63,10 +63,10 @@ class Postings:
             DataError: files are missing or cut short.
         """
         try:
-            own = (_mapped(folder / f"{name}.npy") for name in _FILES)
             there = (folder / f"{FILES[0]}.npy").is_file()  # the first version did not write them
             turned = ByPassage(*(_mapped(folder / f"{name}.npy") for name in FILES)) if there else None
-            found = cls(*own, turned=turned)
+            arrays: dict[str, Any] = {name: _mapped(folder / f"{name}.npy") for name in _FILES}
+            found = cls(**arrays | {"turned": turned})
         except (OSError, ValueError) as error:
             raise DataError(f"The words in {folder} cannot be read: {error}. Build the index again.") from error
         ends = (
@@ -100,6 +100,11 @@ class Postings:
         """Return a term by its place in the order."""
         return self.letters[self.edges[number] : self.edges[number + 1]].tobytes()
 
+    def names(self, numbers: Any) -> list[str]:
+        """Return some terms by their places in the order."""
+        edges = zip(self.edges[numbers].tolist(), self.edges[numbers + 1].tolist(), strict=True)
+        return [self.letters[begin:end].tobytes().decode("utf-8") for begin, end in edges]
+
     def numbers(self, terms: Sequence[str]) -> Numbers:
         """Return the place of each term in the order (n,); -1 for one that no passage holds."""
         coded = [term.encode("utf-8", "replace") for term in terms]
@@ -111,7 +116,7 @@ class Postings:
             known[place] = first[place] < last[place] and self.term(int(first[place])) == coded[place]
         return np.where(known, first, -1)
 
-    def sizes(self, numbers: Numbers) -> Numbers:
+    def sizes(self, numbers: Any) -> Numbers:
         """Return how many passages hold each of some terms (n,), given by `numbers`."""
         return np.where(numbers < 0, 0, self.starts[numbers + 1] - self.starts[numbers])
 

@@ -168,7 +168,7 @@ class TextEncoder:
         return load(str(self.folder) if self.folder.is_dir() else self.facts.name)
 
     @cached_property
-    def _pooled(self) -> Any:
+    def pooled(self) -> Any:
         """Return the encoder with its tokens weighted, where they are."""
         return self.model if self.weights is None else weighted(self.model, self.weights)
 
@@ -188,7 +188,7 @@ class TextEncoder:
 
     def _encoded(self, prompted: list[str], prompt: str, task: str, progress: Callable[[int], None] | None) -> Floats:
         """Encode through our bulk pass, or through the library where a model treats queries or prompts apart."""
-        model = self._pooled
+        model = self.pooled
         kinds = {type(module).__name__ for module in model}
         apart = "Router" in kinds or not all(getattr(module, "include_prompt", True) for module in model)
         if apart:
