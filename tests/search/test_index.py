@@ -15,7 +15,7 @@ import pytest
 import mirrormask
 from mirrormask.core.errors import DataError, MirrormaskError, MirrormaskWarning, ModelError, TrainingError
 from mirrormask.core.locking import locked
-from mirrormask.search import encoded, indexing
+from mirrormask.search import encoded, indexing, querying
 from mirrormask.search.generations import MANIFEST, read_manifest
 from mirrormask.search.index import Index
 from mirrormask.search.text_encoder import TextEncoder
@@ -61,6 +61,24 @@ def test_passages_are_joined_into_documents(small: Index) -> None:
     assert small.record["counts"]["passages"] > len(small)
     found = ids(small.search("the old baker", top=60))
     assert len(found) == len(set(found)) == 60
+
+
+def test_one_long_document_is_found_by_its_first_passages(
+    sentences: list[str], tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = {"id": "book", "text": " ".join(f"{each.capitalize()}." for each in sentences), "kind": "long"}
+    note = {"id": "note", "text": "A short note.", "kind": "short"}
+    index = Index.build([book, note], tmp_path / "ix", model=str(tiny_folder), passage_words=8)
+    depths: list[int] = []
+    best = querying.best_passages
+
+    def watched(question: Any, dense: Any, words: Any, depth: int) -> Any:
+        depths.append(depth)
+        return best(question, dense, words, depth)
+
+    monkeypatch.setattr(querying, "best_passages", watched)
+    assert ids(index.search("the clock", where="kind = 'long'")) == ["book"]
+    assert depths == [100] and index.record["counts"]["passages"] > 200
 
 
 def test_vector_scores_are_those_of_the_encoder(rows: Rows, tiny_folder: Path, tmp_path: Path) -> None:

@@ -54,11 +54,17 @@ class Found:
 
 def best_documents(question: Question, dense: Dense, words: BM25, owners: NDArray[np.int32], top: int) -> Found:
     """Return the best passage of each of the `top` best documents; fewer where no more meet the question."""
+
+    def documents() -> int:
+        """Return how many can be found: where all are, looking further finds no other."""
+        there = owners if question.allowed is None else owners[question.allowed]
+        return int(np.count_nonzero(np.diff(there, prepend=-1)))
+
     depth = max(_DEPTH, 5 * top)
     while True:
         found = best_passages(question, dense, words, depth)
         first = np.sort(np.unique(owners[found.rows], return_index=True)[1])
-        if len(first) >= top or depth >= len(owners) or len(found.rows) < depth:
+        if len(first) >= top or depth >= len(owners) or len(found.rows) < depth or len(first) == documents():
             return found.taken(first[:top])
         depth *= 4
 
