@@ -49,7 +49,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "masked-lm-0.1": ("method.masked_lm=0.1",),
     "average-0.99": ("training.average=0.99",),
     "first-last": ('model.pooling="first-last"',),
-    "length-64": ("training.max_length=64",),
+    "frozen-words": ("model.freeze_embeddings=true",),
 }
 """What is tried on STS-B dev, each alone beside the recipe as it stands; `combined` has all that helped."""
 
@@ -252,13 +252,11 @@ def fitted(encoder: Any, name: str, work: Path) -> Any:
     transforms = importlib.import_module("mirrormask.isotropy").transforms
     corpus = build_corpus("wiki100k", work / "isotropy", limit=20_000)
     vectors = torch.from_numpy(encode_texts(encoder, corpus.column(0, 0, len(corpus))))
-    device = encoder.device
-    transform = transforms.build(name).to(device).fit(vectors.to(device).split(1000))
+    transform = transforms.build(name).fit(vectors.split(1000))
 
     def change(given: Any) -> Any:
-        with torch.no_grad():
-            parts = [transform.transform(part.to(device)).float().cpu() for part in torch.from_numpy(given).split(4096)]
-        return torch.cat(parts).numpy()
+        parts = torch.from_numpy(given).split(4096)
+        return torch.cat([transform.transform(part.to(encoder.device)).float().cpu() for part in parts]).numpy()
 
     return change
 
