@@ -146,7 +146,7 @@ Spearman × 100 (all subsets together), mean ± standard deviation over {len(pai
         for row in (*FACTORS, "combined"):
             values = scores(found, row, "stsb-dev")
             if values:
-                said = next((one["overrides"] for (name, _), one in found.items() if name == row), [])
+                said: list[str] = next((one["overrides"] for (name, _), one in found.items() if name == row), [])
                 what = ", ".join(f"`{each}`" for each in said) or "the base"
                 rows.append((row, what, f"{mean(values):.2f}", str(len(values))))
         if not rows:
@@ -205,7 +205,7 @@ Each change alone, then all that gained more than 0.1 points together (`combined
         simcse = scores(self.records["main"], "simcse", "stsb-dev") or scores(
             self.records["augmentation"], "none", "stsb-dev"
         )
-        lines = [("Unsupervised SimCSE", "–", "79.1", "–", spread(simcse), str(len(simcse)))]
+        lines: list[tuple[str, ...]] = [("Unsupervised SimCSE", "–", "79.1", "–", spread(simcse), str(len(simcse)))]
         for row, (label, sample, full) in POSITIVES.items():
             sizes = [one["pairs"] for (name, _), one in found.items() if name == row]
             ours = [scores(found, name, "stsb-dev") for name in (f"{row}-sample", row)]

@@ -161,10 +161,9 @@ class Measuring:
         found["average"] = float(np.mean([found[name] for name in AVERAGED]))
         if transfer:
             vectors = self.vectors(encoder, "transfer", change)
-            for task in self.transfer:
-                found[f"transfer-{task.name}"] = 100 * on_all(
-                    task.statistics(vectors, seed=42)["accuracy_percent"], task.units
-                )
+            for one in self.transfer:
+                right = one.statistics(vectors, seed=42)["accuracy_percent"]
+                found[f"transfer-{one.name}"] = 100 * on_all(right, one.units)
         return found
 
 
@@ -251,11 +250,12 @@ def fitted(encoder: Any, name: str, work: Path) -> Any:
 
     transforms = importlib.import_module("mirrormask.isotropy").transforms
     corpus = build_corpus("wiki100k", work / "isotropy", limit=20_000)
-    vectors = torch.from_numpy(encode_texts(encoder, corpus.column(0, 0, len(corpus))))
+    vectors: Any = torch.from_numpy(encode_texts(encoder, corpus.column(0, 0, len(corpus))))
     transform = transforms.build(name).fit(vectors.split(1000))
 
     def change(given: Any) -> Any:
-        parts = torch.from_numpy(given).split(4096)
+        whole: Any = torch.from_numpy(given)
+        parts = whole.split(4096)
         return torch.cat([transform.transform(part.to(encoder.device)).float().cpu() for part in parts]).numpy()
 
     return change

@@ -40,8 +40,13 @@ def put(out: Path, one: dict[str, Any]) -> None:
 
 def test_every_row_of_the_published_tables_is_run() -> None:
     rows = {(job.group, job.row) for job in simcse_runs.jobs()}
-    for group, table in {"augmentation": AUGMENTATION, "dropout": DROPOUT, "auxiliary": AUXILIARY}.items():
-        assert {row for name, row in rows if name == group} == set(table)
+    tables: dict[str, set[str]] = {
+        "augmentation": set(AUGMENTATION),
+        "dropout": set(DROPOUT),
+        "auxiliary": set(AUXILIARY),
+    }
+    for group, table in tables.items():
+        assert {row for name, row in rows if name == group} == table
     assert {row for name, row in rows if name == "objectives"} == {f"{r}{d}" for r in OBJECTIVES for d in ("", "-dual")}
     assert {row.removesuffix("-sample") for name, row in rows if name == "positives"} == set(POSITIVES)
     names = [job.name for job in simcse_runs.jobs()]

@@ -84,8 +84,8 @@ def test_train_learns_from_each_kind_and_says_so(tmp_path: Path, tiny_folder: Pa
         "labelled texts": [{"text": x, "label": n % 3} for n, x in enumerate(a)],
         "labelled pairs": [
             {"premise": x, "hypothesis": y, "label": label}
-            for x, *both in zip(a, b, c, strict=True)
-            for y, label in zip(both, ("entailment", "contradiction"), strict=True)
+            for x, follows, contradicts in zip(a, b, c, strict=True)
+            for y, label in ((follows, "entailment"), (contradicts, "contradiction"))
         ],
     }
     for kind, rows in kinds.items():

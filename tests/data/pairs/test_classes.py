@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ def pieces(tiny: Callable[..., Any]) -> Any:
     return tiny(pooling="mean").tokenizer
 
 
-def index(folder: Path, pieces: Any, rows: list[tuple[str, ...]]) -> Examples:
-    corpus = build_corpus(rows, folder / "corpus")
+def index(folder: Path, pieces: Any, rows: Sequence[tuple[str, ...]]) -> Examples:
+    corpus = build_corpus(list(rows), folder / "corpus")
     tokens = build_tokens(corpus, pieces, folder / "tokens", max_tokens=30)
     return pairings.build("classes").index(corpus, tokens, folder / "pairs")
 

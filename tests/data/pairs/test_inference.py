@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ def pieces(tiny: Callable[..., Any]) -> Any:
     return tiny(pooling="mean").tokenizer
 
 
-def index(tmp_path: Path, pieces: Any, rows: list[tuple[str, ...]], **parameters: Any) -> tuple[Any, Examples]:
-    corpus = build_corpus(rows, tmp_path / "corpus")
+def index(tmp_path: Path, pieces: Any, rows: Sequence[tuple[str, ...]], **parameters: Any) -> tuple[Any, Examples]:
+    corpus = build_corpus(list(rows), tmp_path / "corpus")
     tokens = build_tokens(corpus, pieces, tmp_path / "tokens", max_tokens=30)
     return pieces, pairings.build("inference", **parameters).index(corpus, tokens, tmp_path / "pairs")
 

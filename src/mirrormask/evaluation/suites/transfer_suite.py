@@ -117,14 +117,14 @@ def predictions(features: NDArray[np.floating], data: TransferData, *, folds: in
         train = _rows(len(labels), splits[0])
         return fits.fit(train[:, None], np.array([PENALTIES[best]])).predicted()[splits[1], 0]
     outer = cut(labels, splits[0], folds)
-    seen, held, chosen = [], [], []
+    seen, inside, chosen = [], [], []
     for fold in outer:
         rest = np.setdiff1d(splits[0], fold)
         inner = cut(labels, rest, folds)
-        held.append(inner)
+        inside.append(inner)
         seen += [_rows(len(labels), np.setdiff1d(rest, each)) for each in inner]
-    right = _accuracies(fits, labels, seen, [each for inner in held for each in inner])
-    for scores in np.split(right, np.cumsum([len(inner) for inner in held])[:-1]):
+    right = _accuracies(fits, labels, seen, [each for inner in inside for each in inner])
+    for scores in np.split(right, np.cumsum([len(inner) for inner in inside])[:-1]):
         chosen.append(PENALTIES[int(scores.mean(axis=0).argmax())])
     outside = np.stack([_rows(len(labels), np.setdiff1d(splits[0], fold)) for fold in outer], axis=1)
     found = fits.fit(outside, np.array(chosen)).predicted()
