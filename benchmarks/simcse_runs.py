@@ -180,6 +180,8 @@ def planned(out: Path, job: Job) -> tuple[str, ...] | None:
     """Return the overrides of a run that waits for others; None while they are not over."""
     tuned = read(out, "tune")
     rows = [*FACTORS] if job.plan == "combined" else [*FACTORS, "combined"]
+    failed = {row for row in rows for seed in TUNED_WITH if (out / f"tune.{row}.{seed}.failed").exists()}
+    rows = [row for row in rows if row not in failed]
     if any((row, seed) not in tuned for row in rows for seed in TUNED_WITH):
         return None
     dev = {row: float(np.mean([tuned[row, seed]["scores"]["stsb-dev"] for seed in TUNED_WITH])) for row in rows}
@@ -187,7 +189,7 @@ def planned(out: Path, job: Job) -> tuple[str, ...] | None:
         best = max(rows, key=dev.__getitem__)
         return (*tuned[best, TUNED_WITH[0]]["overrides"], *job.overrides)
     chosen: dict[str, tuple[float, tuple[str, ...]]] = {}
-    for row, more in FACTORS.items():
+    for row, more in ((row, FACTORS[row]) for row in rows):
         key = ",".join(each.partition("=")[0] for each in more)
         if more and dev[row] > dev["base"] + HELPED and dev[row] > chosen.get(key, (0.0, ()))[0]:
             chosen[key] = (dev[row], more)
@@ -265,7 +267,7 @@ def fitted(encoder: Any, name: str, work: Path) -> Any:
 def claimed(out: Path, job: Job) -> Iterator[bool]:
     """Say whether this process may do a run that nobody has done or begun."""
     lock = out / f"{job.name}.claim"
-    if (out / f"{job.name}.json").exists():
+    if (out / f"{job.name}.json").exists() or (out / f"{job.name}.failed").exists():
         yield False
         return
     try:
@@ -313,6 +315,7 @@ def main() -> None:
                     record = perform(job, overrides, measuring, work, asked.set)
                 except Exception as error:  # one run that cannot be must not take the others with it
                     print(f"{job.name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+                    (asked.out / f"{job.name}.failed").touch()
                     continue
                 part = asked.out / f"{job.name}.part"
                 part.write_text(json.dumps(record), encoding="utf-8")
@@ -327,7 +330,7 @@ def main() -> None:
             if waited:
                 time.sleep(2)
             waited = True
-        done = {path.stem for path in asked.out.glob("*.json")}
+        done = {path.stem for path in asked.out.iterdir() if path.suffix in (".json", ".failed")}
         todo = [job for job in todo if job.name not in done]
 
 

@@ -66,6 +66,9 @@ def test_what_helped_is_combined_and_the_best_is_claimed(tmp_path: Path) -> None
     assert found is not None
     assert set(found) == {"training.learning_rate=5e-4", "training.batch_size=512"}
     assert simcse_runs.planned(tmp_path, best) is None
+    (tmp_path / "tune.combined.101.failed").touch()
+    assert simcse_runs.planned(tmp_path, best) is not None, "what cannot be does not hold up the rest"
+    (tmp_path / "tune.combined.101.failed").unlink()
     for seed in simcse_runs.TUNED_WITH:
         put(tmp_path, record("tune", "combined", seed, 70.7, 60.0, overrides=list(found)))
     assert simcse_runs.planned(tmp_path, best) == ("training.learning_rate=5e-4", "method.masked_lm=0.1")
