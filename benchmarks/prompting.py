@@ -136,7 +136,7 @@ def sizes(folder: Path) -> str:
 def blame(folder: Path) -> str:
     """Zero-shot by patterns and words: which of them carries the label?"""
     text = (
-        "## Words, patterns, or what the model knows\n\nZero-shot accuracy, plain and calibrated by 3,000 unlabelled "
+        "## Words, patterns, or what the model knows\n\nZero-shot accuracy, plain and calibrated by 2,000 unlabelled "
     )
     text += "texts.\n\n"
     shown = False
@@ -181,7 +181,7 @@ def ipet(folder: Path) -> str:
     if not rows:
         return ""
     header = ["set", "calibrated zero-shot", "iPET, patterns", "iPET, classifier", "gain", "p", "seeds"]
-    text = "## iPET from no labels\n\nTwo generations, 20 texts a label and then five times as many, 3,000 unlabelled "
+    text = "## iPET from no labels\n\nTwo generations, 20 texts a label and then five times as many, 2,000 unlabelled "
     return text + "texts a seed.\n\n" + table(header, rows) + "\n" + " ".join(said) + "\n\n"
 
 

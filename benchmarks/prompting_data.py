@@ -12,6 +12,9 @@ from mirrormask.prompting.cloze_rows import Examples, load_examples
 from mirrormask.prompting.cloze_task import ClozeTask, open_task
 
 MODELS = {"sentiment-zh": "mini-zh"}
+SMALL: list[bool] = []
+"""Not empty where everything is tried at a tiny size."""
+
 LENGTHS = {"mr": 64, "ag-news": 96, "imdb": 192, "sentiment-zh": 128}
 
 
@@ -46,7 +49,7 @@ class Set:
 
     def unlabelled(self, size: int, seed: int) -> Examples:
         """Return so many texts of the pool without their labels."""
-        rows = generator(seed, "unlabelled", self.task.name).permutation(len(self.pool))[:size]
+        rows = generator(seed, "unlabelled", self.task.name).permutation(len(self.pool))[: 12 if SMALL else size]
         kept = self.pool.take(rows.tolist())
         return Examples(kept.fields, [], None, [], "pool")
 
@@ -55,6 +58,7 @@ class Set:
 def load_set(name: str, test: int = 2000, dev: int = 500) -> Set:
     """Return a dataset; where it has no test split, one is cut from it with a fixed seed."""
     task = open_task(name)
+    test, dev = (12, 6) if SMALL else (test, dev)
     train = load_examples(task, "train")
     order = generator(7, "cut", name).permutation(len(train)).tolist()
     if name == "mr":
@@ -62,4 +66,4 @@ def load_set(name: str, test: int = 2000, dev: int = 500) -> Set:
     else:
         whole = load_examples(task, "test")
         held = whole.take(generator(7, "test", name).permutation(len(whole))[:test].tolist())
-    return Set(task, held, train.take(order[:dev]), train.take(order[dev:]))
+    return Set(task, held, train.take(order[:dev]), train.take(order[dev : dev + 400 if SMALL else None]))

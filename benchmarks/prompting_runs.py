@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from prompting_data import LENGTHS, MODELS, Set, load_set
+from prompting_data import LENGTHS, MODELS, SMALL, Set, load_set
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.storage import read_json, write_json
@@ -53,9 +53,9 @@ WORD_SETS = {
     "good, bad": {"1": ["good"], "0": ["bad"]},
     "great, terrible": {"1": ["great"], "0": ["terrible"]},
     "good and great, bad and terrible": {"1": ["good", "great"], "0": ["bad", "terrible"]},
-    "wonderful, awful": {"1": ["wonderful"], "0": ["awful"]},
+    "wonderful, dull": {"1": ["wonderful"], "0": ["dull"]},
     "best, worst": {"1": ["best"], "0": ["worst"]},
-    "brilliant, boring": {"1": ["brilliant"], "0": ["boring"]},
+    "perfect, poor": {"1": ["perfect"], "0": ["poor"]},
 }
 VOLATILE = (
     "{text} is located in [MASK] .",
@@ -65,7 +65,7 @@ VOLATILE = (
     "{text}, in the country of [MASK] .",
     "the country of {text} is [MASK] .",
 )
-POOL = 3000
+POOL = 2000
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def search(name: str, method: str, rate: float, seed: int, out: Path) -> dict[st
     """Try every number of steps at one rate with 32 examples: a classifier, or the first pattern."""
     data, found = load_set(name), {}
     few = data.few(32, seed)
-    for steps in STEPS:
+    for steps in STEPS[:1] if SMALL else STEPS:
         if method == "classifier":
             scores = fine_tuned(data, few, data.dev, "mini", rate, steps, seed, name)
         else:
@@ -127,7 +127,12 @@ def search(name: str, method: str, rate: float, seed: int, out: Path) -> dict[st
 
 
 def searches(name: str, method: str) -> list[str]:
-    return [f"search-{name}-{method}-{rate}-{seed}" for rate in RATES for seed in SEARCH]
+    return [f"search-{name}-{method}-{rate}-{seed}" for rate, seed in tried()]
+
+
+def tried() -> list[tuple[float, int]]:
+    pairs = [(rate, seed) for rate in RATES for seed in SEARCH]
+    return pairs[:1] if SMALL else pairs
 
 
 def choice(name: str, method: str, out: Path) -> tuple[float, int]:
@@ -135,21 +140,25 @@ def choice(name: str, method: str, out: Path) -> tuple[float, int]:
     records = [read_json(out / f"{each}.json") for each in searches(name, method)]
     means = {
         (rate, steps): float(np.mean([r["accuracy"][str(steps)] for r in records if r["rate"] == rate]))
-        for rate in RATES
-        for steps in STEPS
+        for rate in dict(tried())
+        for steps in (STEPS[:1] if SMALL else STEPS)
     }
     return max(means, key=lambda key: means[key])
 
 
+def short(steps: int) -> int:
+    return min(steps, 2) if SMALL else steps
+
+
 def tuning(rate: float, steps: int, seed: int, **more: Any) -> Tuning:
-    return Tuning(steps=steps, learning_rate=rate, seed=seed, precision="fp32", **more)
+    return Tuning(steps=short(steps), learning_rate=rate, seed=seed, precision="fp32", **more)
 
 
 def fine_tuned(
     data: Set, few: Examples, test: Examples, model: str, rate: float, steps: int, seed: int, name: str
 ) -> Any:
     """Return logits of a classifier that was fine-tuned on examples alone."""
-    how = Distilling(steps, 16, rate, max_length=LENGTHS[name], seed=seed, precision="fp32")
+    how = Distilling(short(steps), 16, rate, max_length=LENGTHS[name], seed=seed, precision="fp32")
     classifier = distill(model, data.task.labels, texts(few), few.numbers(data.task.labels), how)
     return classifier.logits(texts(test))
 
@@ -172,7 +181,7 @@ def few_shot(name: str, size: int, seed: int, adapted: bool, out: Path) -> dict[
     how = PromptTraining(
         "pet",
         tuning(rate, steps * scale, seed),
-        distilling=Distilling(300, 32, 1e-4, max_length=LENGTHS[name], precision="fp32"),
+        distilling=Distilling(short(200), 32, 1e-4, max_length=LENGTHS[name], precision="fp32"),
     )
     trained = train_prompt(
         data.task, few, how, model=model, unlabelled=more, max_length=LENGTHS[name], base=base(model)
@@ -192,15 +201,20 @@ def few_shot(name: str, size: int, seed: int, adapted: bool, out: Path) -> dict[
 
 
 @cache
+def encoder() -> Any:
+    return load("mini-sentence")
+
+
+@cache
 def frozen_vectors(name: str) -> Any:
-    return encode_texts(load("mini-sentence"), texts(load_set(name).test))
+    return encode_texts(encoder(), texts(load_set(name).test))
 
 
 def probe(data: Set, few: Examples) -> float:
     """Return the accuracy of a logistic regression on frozen vectors of mini-sentence."""
     from sklearn.linear_model import LogisticRegression
 
-    vectors = encode_texts(load("mini-sentence"), texts(few))
+    vectors = encode_texts(encoder(), texts(few))
     fitted = LogisticRegression(max_iter=2000).fit(vectors, few.labels)
     return float((fitted.predict(frozen_vectors(data.task.name)) == np.array(data.test.labels)).mean())
 
@@ -224,11 +238,13 @@ def untrained(name: str, adapted: bool, out: Path) -> dict[str, Any]:
     if name in ("mr", "imdb"):
         record["words"] = {key: both(replace(data.task, words=words))["all"] for key, words in WORD_SETS.items()}
         found = []
-        for seed in SEEDS if not adapted else ():
+        for seed in () if adapted else SEEDS[:1] if SMALL else SEEDS:
             few = data.few(32, seed)
             open_ended = [Cloze(lm, each.pattern) for each in open_clozes(lm, data.task, LENGTHS[name])]
             best = find_words(open_ended, few.fields, few.labels, more.fields[:1000], words=3)
             words = {label: [word for word, _ in best[label]] for label in data.task.labels}
+            if not all(words.values()):
+                continue
             found.append({"words": words, "accuracy": both(replace(data.task, words=words))["all"]})
         record["found"] = found
     return record
@@ -242,7 +258,7 @@ def zero_ipet(name: str, seed: int, out: Path) -> dict[str, Any]:
     how = PromptTraining(
         "ipet",
         tuning(rate, max(steps, 60), seed),
-        distilling=Distilling(300, 32, 1e-4, max_length=LENGTHS[name], precision="fp32"),
+        distilling=Distilling(short(200), 32, 1e-4, max_length=LENGTHS[name], precision="fp32"),
         generations=Generations(count=2, start=20),
     )
     found = train_prompt(data.task, None, how, unlabelled=more, max_length=LENGTHS[name], base=base("mini"))
@@ -266,17 +282,23 @@ def facts(relation: str, out: Path) -> dict[str, Any]:
 
     def asked(template: str, model: MaskedLM, soft: bool = False) -> Cloze:
         pattern = Pattern(template, model.tokenizer, 64)
-        spread = float(model.model.get_input_embeddings().weight.std())
+        spread = float(model.model.get_input_embeddings().weight.detach().std())
         prompt = SoftPrompt(pattern.template.soft, width, "lstm", scale=spread).to(model.device) if soft else None
         return Cloze(model, pattern, None, prompt).eval()
 
     steps = max(1, len(train) // 32)
-    how = Tuning(steps=steps * 12, batch_size=32, learning_rate=1e-4, precision="fp32", evaluate_every=steps * 2)
+    how = Tuning(
+        steps=short(steps * 8),
+        batch_size=32,
+        learning_rate=1e-4,
+        precision="fp32",
+        evaluate_every=max(1, short(steps * 2)),
+    )
     record: dict[str, Any] = {"relation": relation, "facts": len(test), "left_out": test.left_out}
     record["manual"] = precision_at_1(asked(manual, lm), test, vocabulary)
     counts = np.bincount(train.objects)
     record["majority"] = float((test.objects == counts.argmax()).mean())
-    frozen = replace(how, steps=steps * 24, learning_rate=1e-3, soft_rate=1.0, frozen=True)
+    frozen = replace(how, steps=short(steps * 16), learning_rate=1e-3, soft_rate=1.0, frozen=True)
     for name, template, model, settings in (
         ("p-tuning", "[P*3] {text} [P*3] [MASK] [P*3]", lm, frozen),
         ("fine-tuning", "{text} [MASK] .", None, how),
@@ -307,10 +329,10 @@ def superglue(name: str, seed: int, out: Path) -> dict[str, Any]:
     few, dev = load_examples(task, "train"), load_examples(task, "dev32")
     test = load_examples(task, "test")
     rng = np.random.default_rng(5)
-    if len(test) > 1500 and not test.groups:
-        test = test.take(rng.permutation(len(test))[:1500].tolist())
-    few = few.take(rng.permutation(len(few))[:64].tolist()) if len(few) > 64 else few
-    dev = dev.take(rng.permutation(len(dev))[:64].tolist()) if len(dev) > 64 else dev
+    most = 4 if SMALL else 1500
+    if len(test) > most and (SMALL or not test.groups):
+        test = test.take(rng.permutation(len(test))[:most].tolist())
+    few, dev = (each.take(rng.permutation(len(each))[: 4 if SMALL else 64].tolist()) for each in (few, dev))
     rate, steps = 1e-4, 60
     how = PromptTraining("few-shot", tuning(rate, steps, seed, batch_size=8), weights="uniform")
     trained = train_prompt(task, few, how, max_length=256, base=base("mini"))
@@ -341,7 +363,7 @@ def superglue(name: str, seed: int, out: Path) -> dict[str, Any]:
 def chinese(seed: int, adapted: bool, out: Path) -> dict[str, Any]:
     """The five patterns: few examples, and these with the masked-LM loss on unlabelled text."""
     name = "sentiment-zh"
-    data = load_set(name, 1200, 500)
+    data = load_set(name)
     model = model_of(name, out, adapted)
     few, more = data.few(32, seed), data.unlabelled(POOL, seed)
     record: dict[str, Any] = {"seed": seed, "adapted": adapted}
@@ -362,7 +384,7 @@ def adapt(model: str, names: tuple[str, ...], minutes: float, out: Path) -> dict
     file = scratch(out) / f"{model}-texts.txt"
     file.write_text("\n".join(lines), encoding="utf-8")
     folder = scratch(out) / f"adapted-{model}"
-    batch, length = ("256", "128") if torch.cuda.is_available() else ("8", "32")
+    batch, length = ("8", "32") if SMALL else ("256", "128")
     options = ["--init", model, "--out", str(folder), "--minutes", str(minutes), "--batch-size", batch]
     command = [sys.executable, "-m", "mirrormask", "pretrain", str(file), *options, "--length", length, "--quiet"]
     subprocess.run(command, check=True)
@@ -375,7 +397,8 @@ def relations() -> list[str]:
     found = []
     for relation in manual_templates():
         try:
-            if len(read_facts(relation, "train", lm.tokenizer, vocabulary)) >= 32:
+            sizes = [len(read_facts(relation, split, lm.tokenizer, vocabulary)) for split in ("train", "dev", "test")]
+            if sizes[0] >= 32 and min(sizes) >= 10:
                 found.append(relation)
         except MirrormaskError:
             continue
@@ -384,13 +407,13 @@ def relations() -> list[str]:
 
 def runs(minutes: float) -> Iterator[Run]:
     """Yield everything, the most important first."""
-    for rate in RATES:
-        for seed in SEARCH:
-            for name, method in (("mr", "pattern"), ("mr", "classifier"), ("imdb", "pattern"), ("imdb", "classifier")):
-                yield Run(f"search-{name}-{method}-{rate}-{seed}", partial(search, name, method, rate, seed))
+    seeds = SEEDS[1:2] if SMALL else SEEDS
+    for rate, seed in tried():
+        for name, method in (("mr", "pattern"), ("mr", "classifier"), ("imdb", "pattern"), ("imdb", "classifier")):
+            yield Run(f"search-{name}-{method}-{rate}-{seed}", partial(search, name, method, rate, seed))
     yield Run("adapted-mini", partial(adapt, "mini", ("mr", "imdb"), minutes))
     chosen = {name: (*searches(name, "pattern"), *searches(name, "classifier")) for name in ("mr", "imdb")}
-    for seed in SEEDS:
+    for seed in seeds:
         for name in ("mr", "imdb"):
             make = partial(few_shot, name, 32, seed, False)
             yield Run(f"few-{name}-32-{seed}", make, chosen[name])
@@ -400,22 +423,21 @@ def runs(minutes: float) -> Iterator[Run]:
             yield Run("zero-mr", partial(untrained, "mr", False))
             yield Run("zero-imdb", partial(untrained, "imdb", False))
             yield Run("volatility", volatility)
-            for relation in relations():
+            for relation in relations()[: 1 if SMALL else None]:
                 yield Run(f"facts-{relation}", partial(facts, relation))
-    for seed in SEEDS:
+    for seed in seeds:
         for name in ("mr", "imdb"):
             make = partial(few_shot, name, 32, seed, True)
             yield Run(f"adapted-{name}-32-{seed}", make, (*chosen[name], "adapted-mini"))
     yield Run("zero-ag-news", partial(untrained, "ag-news", False))
     yield Run("zero-mr-adapted", partial(untrained, "mr", True), ("adapted-mini",))
     yield Run("zero-imdb-adapted", partial(untrained, "imdb", True), ("adapted-mini",))
-    for seed in SEEDS[:3]:
-        for name in SUPERGLUE:
-            yield Run(f"superglue-{name}-{seed}", partial(superglue, name, seed))
     yield Run("adapted-mini-zh", partial(adapt, "mini-zh", ("sentiment-zh",), minutes / 2))
     yield Run("zero-sentiment-zh", partial(untrained, "sentiment-zh", False))
     yield Run("zero-sentiment-zh-adapted", partial(untrained, "sentiment-zh", True), ("adapted-mini-zh",))
-    for seed in SEEDS:
+    for seed in seeds:
+        for name in (SUPERGLUE[1:5] if SMALL else SUPERGLUE) if seed <= 3 else ():
+            yield Run(f"superglue-{name}-{seed}", partial(superglue, name, seed))
         for size in (10, 100, 1000):
             yield Run(f"few-mr-{size}-{seed}", partial(few_shot, "mr", size, seed, False), chosen["mr"])
         yield Run(f"chinese-{seed}", partial(chinese, seed, False))
@@ -454,8 +476,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--only", default="", help="only runs whose name holds this")
     parser.add_argument("--minutes", type=float, default=1.5, help="of continued pretraining")
+    parser.add_argument("--small", action="store_true", help="try everything at a tiny size")
     parser.add_argument("--until", type=float, default=0, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    if asked.small:
+        SMALL.append(True)
+        LENGTHS.update(dict.fromkeys(LENGTHS, 24))
     asked.out.mkdir(parents=True, exist_ok=True)
     torch.set_float32_matmul_precision("high")
     until = asked.until or time.time() + asked.seconds

@@ -125,6 +125,11 @@ def test_bad_input_has_a_sentence_each(ask: Cli, cli: Cli, few: Path, tmp_path: 
     )
     refused(ask("train", "It was [MASK].", few, "--labels", "a=boat,b=cat", "--out", tmp_path / "x"), DATA, "row 1")
     refused(ask("train", "It was [MASK].", few, *LABELS, "--out", few), USAGE, "write over")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "diary.txt").write_text("a day")
+    refused(ask("train", "It was [MASK].", few, *LABELS, "--out", tmp_path / "mine"), USAGE, "holds something else")
+    assert (tmp_path / "mine" / "diary.txt").read_text() == "a day"
+    refused(ask("score", "{text} [P] [MASK]", few, *LABELS), USAGE, "mean nothing before they are learned")
     refused(ask("score", "mrr", few), USAGE, "Did you mean 'mr'")
     refused(cli("prompt", "predict", tiny_folder, few), MODEL, "holds no tuned prompt")
     assert not (tmp_path / "x").exists()

@@ -174,7 +174,6 @@ def train(
     """
     from mirrormask.core.errors import MirrormaskError, at_least
     from mirrormask.core.overwriting import spare_inputs
-    from mirrormask.core.storage import check_writable
 
     output = Output(as_json=as_json, quiet=quiet)
     at_least("max-length", max_length, 3, of="prompt")
@@ -182,7 +181,6 @@ def train(
         raise MirrormaskError("Give --labels or --find-words, not both.")
     _check_files(None, file, unlabelled, dev, model)
     spare_inputs([file, unlabelled, dev, model], replaced=[out])
-    check_writable(out.parent if not out.exists() else out)
     from mirrormask.prompting.distillation import Distilling
     from mirrormask.prompting.next_generation import Generations
     from mirrormask.prompting.pattern_tuning import Tuning

@@ -99,7 +99,7 @@ def examples_of(
     column: str = "",
 ) -> Examples:
     """Return rows as examples of a task."""
-    label = column or task.label
+    label = column
     one_of("labels", labels, LABELS, of="a task's examples")
     wanted = tuple(dict.fromkeys(name for each in task.questions for name in Template(each.template).fields))
     found = Examples([], [], [], [], source)
@@ -108,6 +108,7 @@ def examples_of(
     for number, raw in enumerate(rows, 1):
         for row in ROWS[task.reader](raw):
             if not columns:
+                label = label or next((each for each in task.label if each in row), task.label[0])
                 columns = _columns(task, wanted, row, source, label)
                 read = read and (labels == "needed" or label in row)
                 if read and label not in row:

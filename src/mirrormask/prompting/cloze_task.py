@@ -1,6 +1,6 @@
 """A task: its patterns, its label words, and which columns of a file are what. Built-in ones are tables like a user's.
 
-label = "stars"                     # the column of labels; by default "label"
+label = "stars"                     # the column of labels, or the names it may have; by default "label"
 patterns = ["{text} It was [MASK].", "Just [MASK]! {text}"]
 [words]                             # a label as it stands in the file, and its words
 "1" = ["good"]
@@ -52,7 +52,7 @@ class ClozeTask:
         name: for messages.
         questions: the patterns.
         words: of each label; empty where every row brings its own choices.
-        label: the column of labels.
+        label: the column of labels, or the names that it may have.
         columns: the columns of each field.
         same: other spellings of labels.
         reader: how rows become fields.
@@ -63,7 +63,7 @@ class ClozeTask:
     name: str
     questions: tuple[Question, ...]
     words: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    label: str = "label"
+    label: Sequence[str] = ("label",)
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     same: Mapping[str, str] = field(default_factory=dict)
     reader: str = "table"
@@ -157,17 +157,12 @@ def task_of(name: str, table: Mapping[str, Any], *, plain: bool = False) -> Cloz
             )
         own = {} if plain else _words(pattern.get("words", {}), name)
         questions.append(Question(whole_template(pattern["template"]).text, own, str(pattern.get("origin", "own"))))
-    columns = {
-        key: [value] if isinstance(value, str) else value for key, value in _of(table, "columns", dict, name).items()
-    }
-    for key, value in columns.items():
-        if not isinstance(value, list) or not value or not all(isinstance(each, str) for each in value):
-            raise MirrormaskError(f"The columns of {key!r} in the task {name} must be names. Got {value!r}.")
+    columns = {key: _names(value, key, name) for key, value in _of(table, "columns", dict, name).items()}
     return ClozeTask(
         name=name,
         questions=tuple(questions),
         words=_words(_of(table, "words", dict, name), name),
-        label=_of(table, "label", str, name) or "label",
+        label=_names(table.get("label", "label"), "label", name),
         columns=columns,
         same={str(key): str(value) for key, value in _of(table, "same", dict, name).items()},
         reader=_of(table, "reader", str, name) or "table",
@@ -185,6 +180,14 @@ def _words(table: Any, name: str) -> dict[str, tuple[str, ...]]:
         if not isinstance(given, (list, tuple)) or not all(isinstance(word, str) for word in given):
             raise MirrormaskError(f"The words of {label!r} in the task {name} must be texts. Got {words!r:.80}.")
         found[str(label)] = tuple(given)
+    return found
+
+
+def _names(value: Any, key: str, name: str) -> list[str]:
+    """Return the names of one column, or of several."""
+    found = [value] if isinstance(value, str) else value
+    if not isinstance(found, list) or not found or not all(isinstance(each, str) and each for each in found):
+        raise MirrormaskError(f"The columns of {key!r} in the task {name} must be names. Got {value!r}.")
     return found
 
 

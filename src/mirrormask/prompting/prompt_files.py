@@ -17,7 +17,7 @@ from mirrormask.prompting.cloze_task import open_task
 from mirrormask.prompting.pattern import MAX_LENGTH
 from mirrormask.prompting.pet import Progress, PromptTraining, train_prompt
 from mirrormask.prompting.prompt_score import with_column, words_from_file
-from mirrormask.prompting.saved_prompt import PromptModel
+from mirrormask.prompting.saved_prompt import PromptModel, check_free
 
 
 def train_files(
@@ -53,6 +53,7 @@ def train_files(
         max_length: tokens of a row.
         progress: is told how far each part is.
     """
+    check_free(out)
     base = None
     if find:
         if path is None:

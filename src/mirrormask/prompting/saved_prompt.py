@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
-from mirrormask.core.errors import DataError, ModelError
-from mirrormask.core.storage import atomic_folder, read_json, write_json
+from mirrormask.core.errors import DataError, MirrormaskError, ModelError
+from mirrormask.core.storage import atomic_folder, check_writable, read_json, recovered, write_json
 from mirrormask.heads.classifier import Classifier
 from mirrormask.models.loading import quiet_loading
 from mirrormask.models.masked_lm import MaskedLM
@@ -133,6 +133,21 @@ class PromptModel:
             raise DataError(f"These rows are not those of the task {self.task.name}. Read them for it.")
         scores = self.scores(examples)
         return Answers(self.task.labels or tuple(map(str, range(scores.shape[1]))), scores)
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a folder that holds something else: a tuned prompt is written whole, in the place of what was there.
+
+    Raises:
+        MirrormaskError: it is a file, or holds files and is no tuned prompt.
+    """
+    check_writable(recovered(folder).parent)
+    if folder.is_dir() and (folder / FACTS).is_file():
+        return
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise MirrormaskError(
+            f"{folder} holds something else than a tuned prompt, which would be lost. Give another path."
+        )
 
 
 def merged(scores: Sequence[NDArray[np.float64]], weights: Sequence[float]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mirrormask.core.errors import MirrormaskError
 from mirrormask.prompting.cloze import Cloze, Fields, word_scores
 
 Scores = NDArray[np.float64]
@@ -51,6 +52,12 @@ def zero_shot(patterns: Sequence[Cloze], fields: Fields, unlabelled: Fields | No
     """
     verbalizer = patterns[0].verbalizer
     assert verbalizer is not None
+    for each in patterns:
+        if each.pattern.template.soft and each.soft is None:
+            raise MirrormaskError(
+                f"The soft tokens of {each.pattern.template.text!r} mean nothing before they are learned. Take "
+                "mirrormask prompt train, or a template of words."
+            )
     same = unlabelled is fields
     words = scores_of_words(patterns, fields)
     background = words if same else [] if unlabelled is None else scores_of_words(patterns, unlabelled)
