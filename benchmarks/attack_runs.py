@@ -83,6 +83,8 @@ class Runs:
                     f"victim-{data}-{kind}",
                     {"dev_accuracy": trained.accuracy, "texts": trained.texts, "left_out": trained.left_out},
                 )
+            elif self.late():
+                raise TimeoutError(f"{folder.name} is being trained elsewhere.")
             time.sleep(0.5)
         return open_victim(folder)
 
@@ -147,7 +149,7 @@ class Runs:
         opened, victim, texts = self.opened(data), self.victim(data, kind), self.some(data)
         labels = [victim.label_of(label) for label in texts.labels]
         name = "R"
-        before = opened.attack(victim, name)(texts.texts, labels)
+        before = self.saved(data, kind, name) or opened.attack(victim, name)(texts.texts, labels)
         _, told, _ = harden(
             victim,
             self.training(data),
@@ -164,17 +166,22 @@ class Runs:
         )
         self.write(f"harden-{data}-{kind}", {"data": data, "victim": kind, "measured": len(texts), **told})
 
+    def saved(self, data: str, kind: str, attack: str) -> list[Any]:
+        """Return what an attack did, where that was saved."""
+        from mirrormask.attack.outcome import Outcome
+
+        path = self.out / f"{data}-{kind}-{attack}.jsonl.gz"
+        if not path.is_file():
+            return []
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            return [Outcome.from_dict(json.loads(line)) for line in stream]
+
     def transfer(self, data: str) -> None:
         from mirrormask.attack.attack_report import transfer_of
-        from mirrormask.attack.outcome import Outcome
 
         rows = []
         for kind in VICTIMS:
-            path = self.out / f"{data}-{kind}-R+I.jsonl.gz"
-            if not path.is_file():
-                continue
-            with gzip.open(path, "rt", encoding="utf-8") as stream:
-                outcomes = {"R+I": [Outcome.from_dict(json.loads(line)) for line in stream]}
+            outcomes = {"R+I": self.saved(data, kind, "R+I")}
             others = {other: self.victim(data, other) for other in VICTIMS if other != kind}
             for other, each in zip(others, transfer_of(outcomes, list(others.values())), strict=True):
                 rows.append({"from": kind, "to": other, "texts": each.texts, "turned": each.turned})
