@@ -132,8 +132,9 @@ class Runs:
             found = with_perplexity(opened.lm, found)
             wrong = recheck(found, victim, opened.meaning)
             file = f"{data}-{kind}-{name}".replace("/", "-or-")
-            with gzip.open(self.out / f"{file}.jsonl.gz", "wt", encoding="utf-8") as stream:
+            with gzip.open(self.out / f"{file}.half", "wt", encoding="utf-8") as stream:
                 stream.writelines(json.dumps(each.to_dict()) + "\n" for each in found)
+            (self.out / f"{file}.half").rename(self.out / f"{file}.jsonl.gz")
             facts = {"data": data, "victim": kind, "attack": name, "seconds": seconds, "not_rechecked": len(wrong)}
             reading = opened.meaning.reading
             kept = [each.similarity for each in found if each.similarity is not None]
@@ -182,6 +183,8 @@ class Runs:
         rows = []
         for kind in VICTIMS:
             outcomes = {"R+I": self.saved(data, kind, "R+I")}
+            if not outcomes["R+I"]:
+                continue
             others = {other: self.victim(data, other) for other in VICTIMS if other != kind}
             for other, each in zip(others, transfer_of(outcomes, list(others.values())), strict=True):
                 rows.append({"from": kind, "to": other, "texts": each.texts, "turned": each.turned})
