@@ -117,7 +117,9 @@ class Opened:
         if plan.threshold is not None:
             return Reading(CALIBRATED, plan.threshold)
         known = KNOWN.get(str(plan.similarity))
-        return Reading(CALIBRATED, known or calibrate(self.encoder, texts, self.tagger, seed=plan.seed).threshold)
+        if known is None:
+            known = calibrate(self.encoder, texts, self.tagger, seed=plan.seed).threshold
+        return Reading(CALIBRATED, known)
 
     def proposer(self, *, neighbors: bool) -> Proposer:
         """Return where candidates come from: the masked LM, or the neighbors of a word."""
