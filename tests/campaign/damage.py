@@ -21,6 +21,8 @@ TABLE = b"sentence1,sentence2,score\n" + b"\n".join(
     f"{a},{b},{len(a) % 5}".encode() for a, b in itertools.pairwise(LINES)
 )
 
+LABELS = b"text,label\n" + b"\n".join(f"{text},{'old' if 'old' in text else 'new'}".encode() for text in LINES)
+
 
 def parquet() -> bytes:
     sink = pyarrow.BufferOutputStream()
@@ -104,6 +106,7 @@ def lay_out(folder: Path, tiny: Path) -> None:
     (folder / "good.txt").write_bytes(TEXT)
     (folder / "pairs.csv").write_bytes(TABLE)
     (folder / "few.csv").write_text("text,label\nthe old boat,boat\na wide river,river\n")
+    (folder / "labels.csv").write_bytes(LABELS)
     (folder / "recipe.toml").write_text(
         '[model]\nname = "tiny"\n[data]\ncorpus = "latin.txt"\n[training]\nsteps = 2\nbatch_size = 8\n'
     )

@@ -19,6 +19,7 @@ from tests.campaign.damage import FILES, MODELS, PATHS, TOMLS, lay_out
 USAGE, DATA, MODEL, STOPPED = 2, 3, 4, 5
 OUT = ("--out", "out/new")
 TRAIN = ("--model", "tiny", *OUT, "--steps", "2", "--batch-size", "8")
+CLASSIFY = ("classify", "train", "labels.csv", "--model", "tiny", *OUT, "--steps", "2")
 READERS = {
     "train": ("train", "FILE", *TRAIN),
     "dev": ("train", "good.txt", "--dev", "FILE", *TRAIN),
@@ -43,6 +44,11 @@ READERS = {
     "whiten": ("whiten", "tiny", "FILE", *OUT),
     "meant for": ("whiten", "tiny", "good.txt", "--kind", "centering", "--for", "FILE", *OUT),
     "flow": ("flow", "tiny", "FILE", *OUT),
+    "classify": ("classify", "train", "FILE", "--model", "tiny", *OUT, "--steps", "2"),
+    "classify dev": (*CLASSIFY, "--dev", "FILE"),
+    "synonyms": (*CLASSIFY, "--augment", "synonyms", "--lexicon", "FILE"),
+    "predict": ("classify", "predict", "classifier", "FILE", "--out", "out/p.jsonl"),
+    "judge": ("classify", "evaluate", "classifier", "FILE"),
     "dependency": ("probe", "dependency", "FILE", "--model", "tiny"),
     "constituency": ("probe", "constituency", "FILE", "--model", "tiny"),
     "discourse": ("probe", "discourse", "FILE", "--model", "tiny"),
@@ -68,6 +74,9 @@ LOADERS = {
     "map": ("map", "good.txt", "--model", "MODEL", "--out", "out/m.html"),
     "whiten": ("whiten", "MODEL", "good.txt", *OUT),
     "flow": ("flow", "MODEL", "good.txt", *OUT),
+    "classify": ("classify", "train", "labels.csv", "--model", "MODEL", *OUT, "--steps", "2"),
+    "predict": ("classify", "predict", "MODEL", "good.txt"),
+    "judge": ("classify", "evaluate", "MODEL", "labels.csv"),
     "similarity": ("similarity", "a boat", "a river", "--model", "MODEL"),
     "probe": ("probe", "a boat crosses", "--model", "MODEL"),
     "segment": ("probe", "segment", "good.txt", "--model", "MODEL"),
@@ -85,6 +94,9 @@ FINE = {  # what one command refuses another can do with
     *(("segment", name) for name in FILES if "json" in name or name == "noise.parquet"),
     ("gold", "noise.parquet"),
     ("encode", "blank.txt"),
+    ("predict", "blank.txt"),
+    ("predict", "columns.tsv"),
+    *(("synonyms", name) for name in ("ragged.csv", "twice.csv", "header.csv", "columns.tsv", "zero.csv", "quote.csv")),
     ("index", "columns.tsv"),
     ("duplicates", "columns.tsv"),
     ("map", "columns.tsv"),
@@ -118,6 +130,11 @@ OPTIONS = {
         | {"learning-rate", "warmup", "accumulation", "average", "evaluate-every"},
     ),
     "quickstart": (("quickstart", "--model", "tiny", *OUT), {"steps", "functions"}),
+    "classify": (
+        ("classify", "train", "latin.txt", "--model", "tiny", *OUT),
+        {"steps", "epochs", "batch-size", "learning-rate", "max-length", "patience", "large-batch"}
+        | {"held-out", "contrast", "temperature", "head-rate"},
+    ),
     "index": (("index", "latin.txt", "--model", "tiny", *OUT), {"dimensions", "passage-words"}),
     "search": (("search", "index", "boat", "--mode", "words"), {"top", "weight"}),
     "evaluate": (("evaluate", "tiny", "--data", "pairs.csv"), {"resamples", "max-length"}),
@@ -159,6 +176,9 @@ WRITERS = {
     "seeds": ("run", "recipe.toml", "--seeds", "1,2", "--out", "OUT"),
     "quickstart": ("quickstart", "--model", "tiny", "--out", "OUT"),
     "encode": ("encode", "good.txt", "--model", "tiny", "--out", "OUT/v.npy"),
+    "classify": ("classify", "train", "labels.csv", "--model", "tiny", "--out", "OUT", "--steps", "2"),
+    "predict": ("classify", "predict", "classifier", "good.txt", "--out", "OUT/p.jsonl"),
+    "judge": ("classify", "evaluate", "classifier", "labels.csv", "--figure", "OUT/x.png"),
     "index": ("index", "good.txt", "--model", "tiny", "--out", "OUT"),
     "queries": ("search", "index", "--queries", "good.txt", "--mode", "words", "--out", "OUT/run"),
     "evaluate": ("evaluate", "tiny", "--data", "pairs.csv", "--report", "OUT/report.html"),
@@ -269,6 +289,15 @@ OTHERS: list[tuple[tuple[str, ...], int]] = [
     (("whiten", "tiny", "pairs.csv", *OUT, "--column", "\x1b[31m"), DATA),
     (("whiten", "tiny", "good.txt", "--out", "index"), USAGE),
     (("flow", "tiny", "good.txt", *OUT, "--permutation", "random"), USAGE),
+    (("classify", "trian"), USAGE),
+    ((*CLASSIFY, "--objective", "ce"), USAGE),
+    ((*CLASSIFY, "--augment", "gaussian-noise"), USAGE),
+    ((*CLASSIFY, "--classes", "\x1b[31m,old"), USAGE),
+    ((*CLASSIFY, "--label-column", "\x1b[31m"), DATA),
+    ((*CLASSIFY, "--label-column", "text"), DATA),
+    ((*CLASSIFY, "--names", "one,two"), DATA),
+    (("classify", "evaluate", "classifier", "labels.csv"), DATA),
+    (("classify", "predict", "classifier", "good.txt", "--out", "p.html"), USAGE),
     (("compare", "nowhere"), DATA),
     (("compare", "folder", "--format", "html"), USAGE),
     (("run",), USAGE),
@@ -332,6 +361,8 @@ CASES = list(wanted())
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> Path:
     from mirrormask.attack.word_classifiers import WordClassifier
+    from mirrormask.heads.classifier import Classifier
+    from mirrormask.models.encoder import load
     from mirrormask.search.index import Index
 
     folder = tmp_path_factory.mktemp("campaign")
@@ -342,6 +373,7 @@ def there(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path) -> Path:
     (folder / "labels.csv").write_text("\n".join(["text,label", *rows]) + "\n")
     (folder / "victim").mkdir()
     WordClassifier("word-cnn", ["boat", "river"], ["bad", "good"], width=4).save(folder / "victim")
+    Classifier(load(folder / "tiny"), ["calm", "glad"]).save(folder / "classifier")
     for name in ("half", "newer"):
         shutil.copytree(folder / "index", folder / name)
     next((folder / "half").rglob("*.faiss")).unlink()

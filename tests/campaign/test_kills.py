@@ -63,6 +63,11 @@ COMMANDS = {
         ("--resume",),
         ("run/model/model.safetensors",),
     ),
+    "classify": Command(
+        ("classify", "train", "labels.csv", "--model", "TINY", "--out", "OUT/run", "--objective", "lcl", *SMALL),
+        ("--resume",),
+        ("run/model/model.safetensors", "run/model/classifier.safetensors"),
+    ),
     "encode": Command(("encode", "good.txt", "--model", "TINY", "--out", "OUT/v.npy"), ("--resume",), ("v.npy",)),
     "index": Command(
         ("index", "good.txt", "--model", "TINY", "--out", "OUT/index"),
@@ -95,12 +100,14 @@ Run = Callable[..., dict[str, int]]
 def there(tmp_path_factory: pytest.TempPathFactory, tiny_folder: Path, sentences: list[str]) -> Path:
     folder = tmp_path_factory.mktemp("kills")
     (folder / "good.txt").write_text("\n".join(sentences[:300]))
+    rows = [f"{text},{'water' if 'boat' in text else 'land'}" for text in sentences[:120]]
+    (folder / "labels.csv").write_text("\n".join(["text,label", *rows]))
     (folder / "recipe.toml").write_text(RECIPE.format(model=tiny_folder, corpus=folder / "good.txt"))
     data = folder / "data" / "mteb" / "stsbenchmark-sts" / "test.jsonl"
     data.parent.mkdir(parents=True)
     pairs = zip(sentences[:30], sentences[30:60], strict=True)
-    rows = [{"sentence1": a, "sentence2": b, "score": len(set(a.split()) & set(b.split()))} for a, b in pairs]
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scored = [{"sentence1": a, "sentence2": b, "score": len(set(a.split()) & set(b.split()))} for a, b in pairs]
+    data.write_text("".join(json.dumps(row) + "\n" for row in scored))
     return folder
 
 

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.core.overwriting import spare_inputs
-from mirrormask.core.storage import atomic_file
+from mirrormask.core.storage import atomic_file, check_writable
 from mirrormask.data.tasks.classified import TEXT_COLUMNS
 from mirrormask.data.text.columns import JUDGED_ROWS, choose_column
 from mirrormask.data.text.files import check_columns, records
@@ -56,6 +56,7 @@ def predict_file(
     if out is not None:
         if out.suffix not in FORMATS:
             raise MirrormaskError(f"Predictions are written as {', '.join(FORMATS)}. Got {out}.")
+        check_writable(out.parent)
         spare_inputs([source], replaced=[out])
     counts: Counter[str] = Counter()
     total = empty = 0

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import DataError, MirrormaskError, between, one_of
+from mirrormask.core.errors import DataError, MirrormaskError, above, between, one_of
 from mirrormask.core.framing import frame_of
 from mirrormask.core.seeding import Seeds, derive
 from mirrormask.core.storage import write_json
@@ -101,6 +101,10 @@ class Classification:
         one_of("class_weights", self.class_weights, WEIGHTS, of="classification")
         one_of("choose_by", self.choose_by, CHOICES, of="classification")
         between("held_out", self.held_out, 0, 1, of="classification")
+        above("temperature", self.temperature, 0, of="classification")
+        above("head_rate", self.head_rate, 0, of="classification")
+        if self.contrast is not None and self.contrast != 1.0:
+            between("contrast", self.contrast, 0, 1, of="classification")
         if self.objective == "contrast" and self.head != "linear":
             raise MirrormaskError("The objective contrast has a linear head. Leave out --head, or take sup-con.")
 
@@ -131,13 +135,13 @@ def classify(
         reporter: is told how it goes.
     """
     out, how = Path(out), how or Classification()
+    Settings(**{**COMMON, **(training or {})})  # or say now what is wrong with it
     reporter = (reporter if join()[0] == 0 else None) or Reporter()
     with held_folder(out, resume=resume) as finished:
         if finished is not None:
             reporter.say(f"{out} is finished already; its classifier is in {out / MODEL}.")
             return finished
-        read = [each for each in (data, dev, how.lexicon) if isinstance(each, (str, Path)) and each]
-        spare_read(out, *read, how.model)
+        spare_read(out, *(each for each in (data, dev, how.lexicon, how.model) if isinstance(each, (str, Path))))
         run = _Run(data, dev, how, dict(columns or {}), dict(training or {}), seed, reporter)
         return run.train(out, resume=resume)
 

@@ -148,8 +148,8 @@ def read_classified(
 
 
 def _rows(source: Path | str) -> Iterator[dict[str, Any]]:
-    dataset = None if Path(source).exists() else _DATASET.fullmatch(str(source))
-    if dataset is not None and (dataset[2] or find_split(dataset[1], "train")):
+    dataset = _DATASET.fullmatch(str(source))
+    if dataset is not None and not Path(source).exists() and (dataset[2] or find_split(dataset[1], "train")):
         return load_rows(dataset[1], dataset[2] or "train")
     return records(source)
 
