@@ -5,6 +5,7 @@ Example:
     >>> encoder = mirrormask.load("mini")  # doctest: +SKIP
     >>> run = mirrormask.train("my.txt", out="my-encoder")  # doctest: +SKIP
     >>> report = mirrormask.evaluate(["mini", "my-encoder"], data="my-pairs.csv")  # doctest: +SKIP
+    >>> mirrormask.classify("my-labels.csv", out="my-classifier")  # doctest: +SKIP
     >>> index = mirrormask.Index.build("my.txt", "my-index", model="my-encoder")  # doctest: +SKIP
 """
 
@@ -16,19 +17,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mirrormask.core.errors import MirrormaskError
     from mirrormask.evaluation.evaluate import evaluate
+    from mirrormask.heads.classifier import Classifier
     from mirrormask.models.encoder import build_encoder, load, save_encoder
     from mirrormask.models.masked_lm import MaskedLM
+    from mirrormask.runs.classify import Classification, classify
     from mirrormask.runs.train import train
     from mirrormask.search.index import Index
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Classification",
+    "Classifier",
     "Index",
     "MaskedLM",
     "MirrormaskError",
     "__version__",
     "build_encoder",
+    "classify",
     "evaluate",
     "load",
     "save_encoder",
@@ -36,10 +42,13 @@ __all__ = [
 ]
 
 _WHERE = {
+    "Classification": "mirrormask.runs.classify",
+    "Classifier": "mirrormask.heads.classifier",
     "Index": "mirrormask.search.index",
     "MaskedLM": "mirrormask.models.masked_lm",
     "MirrormaskError": "mirrormask.core.errors",
     "build_encoder": "mirrormask.models.encoder",
+    "classify": "mirrormask.runs.classify",
     "evaluate": "mirrormask.evaluation.evaluate",
     "load": "mirrormask.models.encoder",
     "save_encoder": "mirrormask.models.encoder",

@@ -16,9 +16,10 @@ SAID = {
     "encode_file": ["5 vectors of 32 numbers", "row 4: nearest is row"],
     "read_masks": ["The old [MASK] crossed the river.", "layer -1: (", "mean log-likelihood"],
     "compose_a_method": ["3 steps in", "'InputNoise'"],
+    "classify_texts": ["learned by contrast", "a lovely evening: "],
 }
 WORDS = ("red", "gray", "old", "long", "tall")
-OPTIONS = {"train_on_texts": ["--steps", "3"], "compose_a_method": ["--steps", "3"]}
+OPTIONS = {"classify_texts": ["--steps", "3"], "train_on_texts": ["--steps", "3"], "compose_a_method": ["--steps", "3"]}
 
 
 def run(

@@ -64,6 +64,8 @@ def workplace(tmp_path: Path, tiny_folder: Path, sentences: list[str], monkeypat
         ]
         with (here / name).open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows(labeled)
+    labels = [f"{text},{'water' if 'boat' in text else 'land'}" for text in sentences[:60]]
+    (here / "my-labels.csv").write_text("\n".join(["text,label", *labels]), encoding="utf-8")
     (here / "recipes").symlink_to(ROOT / "recipes", target_is_directory=True)
     monkeypatch.chdir(here)
     monkeypatch.setattr(names, "SHIPPED", models)
@@ -89,7 +91,7 @@ def test_every_block_runs(workplace: Path, monkeypatch: pytest.MonkeyPatch, caps
             assert code == 0, f"{line}\n{capsys.readouterr().err}"
             ran.append(arguments[0])
     assert ran.count("python") == 2
-    assert {"train", "evaluate", "encode", "similarity", "info", "list", "run"} <= set(ran)
+    assert {"train", "evaluate", "encode", "similarity", "info", "list", "run", "classify"} <= set(ran)
     made = {"my-encoder", "my-second-encoder", "report.html", "vectors.npy", "runs"}
     assert made <= {path.name for path in workplace.iterdir()}
     assert "Spearman on my-pairs.csv" in " ".join(capsys.readouterr().out.split())
@@ -102,7 +104,7 @@ def test_it_opens_with_its_two_commands() -> None:
 
 
 def test_every_command_is_named() -> None:
-    names = {command.name for command in app.registered_commands}
+    names = {each.name for each in (*app.registered_commands, *app.registered_groups)}
     assert names == {name for name in names if name and f"mirrormask {name}" in README}
 
 

@@ -17,7 +17,7 @@ from mirrormask.core.similarity import unit_rows
 from mirrormask.heads.classifier import Classifier
 
 STRENGTH = 1.0
-"""One over the weight of the penalty (scikit-learn's C), on vectors scaled to a mean square of 1 per number."""
+"""One over the weight of the penalty (scikit-learn's C), on vectors scaled to a mean square length of 1."""
 
 
 def fit_linear(
@@ -35,7 +35,7 @@ def fit_linear(
     from sklearn.linear_model import LogisticRegression
 
     rows = unit_rows(vectors) if classifier.unit else np.asarray(vectors, dtype=np.float64)
-    scale = np.sqrt(np.mean(rows**2)) or 1.0
+    scale = np.sqrt((rows**2).sum(axis=1).mean()) or 1.0
     classes = len(classifier.labels)
     weight = np.zeros((classes, rows.shape[1]))
     bias = np.full(classes, -1e4 if classifier.several else 0.0)
