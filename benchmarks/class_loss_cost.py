@@ -11,15 +11,12 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-
-sys.path.insert(0, str(Path(__file__).parent))
 from labelled_runs import LENGTH, Prepared, task
 
 from mirrormask.core.batch import Batch, Tokens

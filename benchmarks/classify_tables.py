@@ -10,15 +10,12 @@ The rate is chosen on the dev texts for every objective by a seed that is not re
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import torch
-
-sys.path.insert(0, str(Path(__file__).parent))
 from labelled_runs import LENGTH, Prepared, Records, Task, task, trained, vectors_of
 
 from mirrormask.heads.class_scores import scores_of

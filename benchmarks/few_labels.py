@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -24,11 +23,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from labelled_runs import LENGTH, Prepared, Records, some_of, task, trained, vectors_of
 from torch import Tensor, nn
 from torch.nn import functional as F
-
-sys.path.insert(0, str(Path(__file__).parent))
-from labelled_runs import LENGTH, Prepared, Records, some_of, task, trained, vectors_of
 
 from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.seeding import generator
@@ -172,6 +169,8 @@ def table(paths: Sequence[Path]) -> dict[str, Any]:
     report = {}
     for (start, size), methods in sorted(found.items()):
         tasks = [name for name in TASKS if all(name in each for each in methods.values())]
+        if not tasks:
+            continue
         seeds = sorted(set.intersection(*(set(each[name]) for each in methods.values() for name in tasks)))
         means = {
             m: np.array([np.mean([each[name][s] for name in tasks]) for s in seeds]) for m, each in methods.items()

@@ -113,6 +113,16 @@ def test_a_dev_set_and_a_subset_of_classes(labelled: Classified, tiny_folder: Pa
     assert done.record["data"]["aside"] == sum(label != ("time",) for label in labelled.labels[:40])
 
 
+def test_a_dev_set_of_other_labels(labelled: Classified, tiny_folder: Path, tmp_path: Path) -> None:
+    notes = Notes()
+    other = Classified("dev.csv", (*labelled.texts[:30], "a storm"), (*labelled.labels[:30], ("weather",)))
+    done = run(labelled, tmp_path / "run", tiny_folder, dev=other, reporter=notes)
+    assert done.record["data"]["aside"] == 30
+    assert "1 row of dev.csv with a label that is not trained on left out." in notes.said
+    with pytest.raises(DataError, match="No row of dev.csv has a label that is trained on"):
+        run(labelled, tmp_path / "other", tiny_folder, dev=other.take([30]))
+
+
 def test_several_labels_a_text(labelled: Classified, tiny_folder: Path, tmp_path: Path) -> None:
     labels = tuple(
         (*each, "garden") if "garden" in text else each

@@ -45,8 +45,7 @@ def judge(
         data = Classified(data.source, data.texts, data.labels, several=True)
     rows = len(data)
     if skip_unseen:
-        known = set(classifier.labels)
-        data = data.take(row for row, each in enumerate(data.labels) if set(each) <= known)
+        data = data.of_classes(classifier.labels)
         if not len(data):
             raise DataError(f"No row of {data.source} has a label that the classifier has learned.")
     labels = data.numbers(classifier.labels)

@@ -235,8 +235,6 @@ class _Run:
 
     def _check(self) -> None:
         counts = self.whole.counts
-        if any(not each for each in self.whole.labels) and not self.whole.several:
-            raise DataError(f"{self.whole.source} has rows without a label. Fill them, or leave those rows out.")
         alone = [name for name, count in counts.items() if count == 1]
         if alone:
             listed = ", ".join(map(repr, alone[:5])) + (" …" if len(alone) > 5 else "")
@@ -257,9 +255,13 @@ class _Run:
     def _split(self, judged: Classified | None) -> tuple[Classified, Classified | None]:
         """Return what is trained on, and what is set aside, or given, to choose and calibrate by."""
         if judged is not None:
-            if len(self.labels) < len(judged.counts):
-                judged = judged.of_classes(self.labels)
-            return self.whole, judged
+            known = dataclasses.replace(judged.of_classes(self.labels), several=self.whole.several)
+            if not len(known):
+                raise DataError(f"No row of {judged.source} has a label that is trained on. Give another --dev.")
+            if len(known) < len(judged):
+                left = counted(len(judged) - len(known), "row")
+                self.reporter.say(f"{left} of {judged.source} with a label that is not trained on left out.")
+            return self.whole, known
         aside = stratified(self.whole.numbers(self.labels), self.how.held_out, derive(self.seed, "aside"))
         if aside.sum() < max(FEWEST_ASIDE, 2 * len(self.labels)):
             self.reporter.say(

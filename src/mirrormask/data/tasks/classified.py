@@ -65,9 +65,9 @@ class Classified:
         return replace(self, texts=texts, labels=tuple(self.labels[row] for row in chosen))
 
     def of_classes(self, classes: Iterable[str]) -> Classified:
-        """Return the rows whose classes are all among these; a text without a class is none of them."""
+        """Return the rows whose classes are all among these."""
         kept = set(classes)
-        return self.take(row for row, each in enumerate(self.labels) if each and set(each) <= kept)
+        return self.take(row for row, each in enumerate(self.labels) if set(each) <= kept)
 
     def numbers(self, classes: Sequence[str]) -> NDArray[np.int64]:
         """Return the class of each row as its place in `classes` (n,); (n, classes) of 0 and 1 where several may be.
