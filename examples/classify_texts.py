@@ -1,7 +1,6 @@
 """Learn two classes from a few labelled texts, then ask for the class of others and how sure it is.
 
-python examples/classify_texts.py
-python examples/classify_texts.py --model my-encoder --steps 50
+python examples/classify_texts.py --model mini-sentence --steps 50
 """
 
 from __future__ import annotations
