@@ -110,6 +110,10 @@ def lay_out(folder: Path, tiny: Path) -> None:
     (folder / "recipe.toml").write_text(
         '[model]\nname = "tiny"\n[data]\ncorpus = "latin.txt"\n[training]\nsteps = 2\nbatch_size = 8\n'
     )
+    (folder / "words.tsv").write_text("boat\tBoot\nriver\tFluss\n")
+    (folder / "tasks.toml").write_text(
+        '[tasks.near]\nkind = "similarity"\ntrain = "pairs.csv"\nlabel = "score"\n[training]\nsteps = 2\n'
+    )
     (folder / "study.toml").write_text('title = "A study"\nbaseline = "plain"\nrecipes = "recipes"\n')
     shutil.copytree(tiny, folder / "tiny")
     (folder / "no-folder").write_text("a file")

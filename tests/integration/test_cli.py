@@ -42,6 +42,7 @@ COMMANDS = (
     "duplicates",
     "map",
     "lexicon",
+    "multitask",
     "info",
     "list",
 )

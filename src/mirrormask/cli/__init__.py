@@ -21,6 +21,7 @@ from mirrormask.cli import (
     info,
     lexicon,
     map,
+    multitask,
     parts,
     pretrain,
     probe,
@@ -81,6 +82,7 @@ app.command("encode")(encode.encode)
 app.command("index")(index.index)
 app.command("search")(search.search)
 app.add_typer(classify.app, name="classify")
+app.add_typer(multitask.app, name="multitask")
 app.command("similarity")(similarity.similarity)
 app.command("duplicates")(duplicates.duplicates)
 app.command("map")(map.draw)

@@ -33,12 +33,15 @@ def measured(row: Mapping[str, float], name: str = "score") -> str:
     Example:
         >>> measured({"score": -1.2, "held_out_loss": 1.204}), measured({"score": 71.25}, "spearman on stsb-dev")
         ('held-out loss 1.204', 'spearman on stsb-dev 71.25')
+        >>> measured({"score": 61.5, "mood accuracy": 0.482, "near Pearson": 0.748}, "average")
+        'average 61.50  mood accuracy 48.2%  near Pearson 74.8%'
     """
     if "held_out_loss" in row:
         return f"held-out loss {row['held_out_loss']:.3f}"
     if "accuracy" in row:  # of a masked LM
         return f"held-out loss {row['loss']:.3f}  accuracy {row['accuracy']:.1%}"
-    return f"{name} {row['score']:.2f}"
+    tasks = [f"  {key} {value:.1%}" for key, value in row.items() if " " in key]  # of several: the task, its measure
+    return f"{name} {row['score']:.2f}{''.join(tasks)}"
 
 
 def reporter_for(output: Output) -> Reporter:

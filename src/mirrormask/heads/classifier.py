@@ -43,18 +43,19 @@ class Prediction:
     probabilities: tuple[float, ...]
 
 
-def build_head(kind: str, width: int, classes: int) -> nn.Module:
+def build_head(kind: str, width: int, classes: int, *, dropout: float = DROPOUT) -> nn.Module:
     """Return a fresh head from vectors (n, width) to logits (n, classes).
 
     Args:
         kind: `linear`, or `mlp`: a hidden layer as wide as the vector, as the label-aware loss was published with.
         width: of a vector.
         classes: how many.
+        dropout: rate.
     """
     one_of("head", kind, HEADS, of="classification")
     if kind == "linear":
-        return nn.Sequential(nn.Dropout(DROPOUT), nn.Linear(width, classes))
-    return nn.Sequential(nn.Linear(width, width), nn.Dropout(DROPOUT), nn.ReLU(), nn.Linear(width, classes))
+        return nn.Sequential(nn.Dropout(dropout), nn.Linear(width, classes))
+    return nn.Sequential(nn.Linear(width, width), nn.Dropout(dropout), nn.ReLU(), nn.Linear(width, classes))
 
 
 class Classifier(nn.Module):

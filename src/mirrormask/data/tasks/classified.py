@@ -129,7 +129,7 @@ def read_classified(
     Raises:
         DataError: no such file or column, a row without text or label, or labels that are no classes.
     """
-    rows = _rows(source)
+    rows = rows_of(source)
     first = next(rows)
     there = list(first)
     text_column = _column(source, there, text, TEXT_COLUMNS, "text", "--text-column")
@@ -138,7 +138,7 @@ def read_classified(
     for number, row in enumerate(itertools.chain([first], rows), 1):
         where = f"{source}, row {number}"
         check_columns(source, (text_column, label_column), list(row), f" in row {number}")
-        texts.append(_text(row[text_column], text_column, where))
+        texts.append(text_cell(row[text_column], text_column, where))
         cell = row[label_column]
         listed = listed or isinstance(cell, list)
         labels.append(_labels(cell, label_column, where, several=several))
@@ -147,7 +147,8 @@ def read_classified(
     return Classified(str(source), tuple(texts), tuple(found), listed)
 
 
-def _rows(source: Path | str) -> Iterator[dict[str, Any]]:
+def rows_of(source: Path | str) -> Iterator[dict[str, Any]]:
+    """Return the rows of a file, or of a dataset as `owner/name:split`."""
     dataset = _DATASET.fullmatch(str(source))
     if dataset is not None and not Path(source).exists() and (dataset[2] or find_split(dataset[1], "train")):
         return load_rows(dataset[1], dataset[2] or "train")
@@ -168,7 +169,8 @@ def _column(source: Path | str, there: Sequence[str], asked: str, usual: Sequenc
     return found
 
 
-def _text(value: Any, column: str, where: str) -> str:
+def text_cell(value: Any, column: str, where: str) -> str:
+    """Return a cell that must hold a text."""
     if not isinstance(value, str) or not value.strip():
         raise DataError(f"{where}: {column!r} must be a text that is not empty. Got {value!r}.")
     return value.strip()
