@@ -299,7 +299,7 @@ def test_a_stopped_build_goes_on_where_it_was(
     monkeypatch.setattr(TextEncoder, "documents", stopped)
     with pytest.raises(KeyboardInterrupt):
         build(rows)
-    with pytest.raises(DataError, match="is no index"):
+    with pytest.raises(DataError, match="is not finished. Repeat the command that made it, and it goes on."):
         Index.open(out)
     monkeypatch.setattr(TextEncoder, "documents", encode)
     before = shutil.copytree(out, tmp_path / "before")

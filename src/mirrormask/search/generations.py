@@ -39,6 +39,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     if not folder.is_dir():
         raise DataError(f"There is no index {folder}. Make one with: mirrormask index TEXTS --out {folder}")
+    if not is_index(folder) and (folder / ENCODED).is_dir():
+        raise DataError(f"The index {folder} is not finished. Repeat the command that made it, and it goes on.")
     if not is_index(folder):
         raise DataError(
             f"{folder} is no index: it has no {MANIFEST}. Give the folder that `mirrormask index` wrote, or make one "
