@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mirrormask.core.storage import atomic_file
 from mirrormask.evaluation.statistics.significance import sign_flip_p
@@ -41,9 +42,9 @@ def values(rows: Sequence[Record], key: str) -> list[float]:
     return [100 * row[key] for row in rows if key in row]
 
 
-def spread(numbers: Sequence[float]) -> str:
+def spread(numbers: Sequence[float] | NDArray[np.float64]) -> str:
     """Return mean ± standard deviation."""
-    if not numbers:
+    if not len(numbers):
         return "–"
     return f"{np.mean(numbers):.1f}" + (f" ± {np.std(numbers, ddof=1):.1f}" if len(numbers) > 1 else "")
 

@@ -256,7 +256,6 @@ OTHERS: list[tuple[tuple[str, ...], int]] = [
     (("duplicates", "good.txt", "--by", "looks"), USAGE),
     (("duplicates", "good.txt", "--out", "g.\x1b[31m"), USAGE),
     (("map", "good.txt", "--column", "\x1b[31m", "--out", "out/m.html"), DATA),
-    (("prompt",), USAGE),
     (("prompt", "scor"), USAGE),
     (("prompt", "score", "It was fine.", "good.txt", "--labels", "boat,river", "--model", "tiny"), USAGE),
     (("prompt", "score", "It was [MASK].", "good.txt", "--model", "tiny"), USAGE),

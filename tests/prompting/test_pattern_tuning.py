@@ -101,7 +101,7 @@ def test_the_two_published_encoders_of_soft_tokens() -> None:
     narrow, wide = SoftPrompt(3, 32, "lstm"), SoftPrompt(3, 32, "lstm-wide")
     assert narrow.lstm is not None and wide.lstm is not None
     assert (narrow.lstm.hidden_size, wide.lstm.hidden_size) == (16, 32)
-    assert (narrow.network[0].in_features, wide.network[0].in_features) == (32, 64)
+    assert [next(each.network.parameters()).shape[1] for each in (narrow, wide)] == [32, 64]
     assert SoftPrompt(1, 32, "lstm")().shape == (1, 32)
     assert torch.equal(SoftPrompt(3, 32, seed=5)(), SoftPrompt(3, 32, seed=5)())
     with pytest.raises(MirrormaskError, match="Did you mean 'lstm'"):

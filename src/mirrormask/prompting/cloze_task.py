@@ -194,7 +194,7 @@ def _names(value: Any, key: str, name: str) -> list[str]:
 def _of(table: Mapping[str, Any], key: str, kind: type, name: str) -> Any:
     value = table.get(key, kind())
     if not isinstance(value, kind):
-        called = {list: "a list", dict: "a table", str: "a text"}[kind]
+        called = {"list": "a list", "dict": "a table", "str": "a text"}[kind.__name__]
         raise MirrormaskError(f"The {key!r} of the task {name} must be {called}. Got {value!r:.80}.")
     return value
 

@@ -171,7 +171,7 @@ def _member(lm: MaskedLM, task: ClozeTask, question: Question, place: Path, max_
     soft = None
     if (place / "soft_prompt.safetensors").is_file():
         values = load_file(place / "soft_prompt.safetensors")["embeddings"]
-        soft = SoftPrompt(*values.shape, "plain")
+        soft = SoftPrompt(len(values), values.shape[1], "plain")
         soft.embeddings.data.copy_(values)
         soft.to(lm.device)
     verbalizer = task.verbalizer(question) if task.labels else None

@@ -59,6 +59,6 @@ class SoftPrompt(nn.Module):
     def fixed(self) -> SoftPrompt:
         """Return the same prompt as plain embeddings: what produced them is needed in training only."""
         values = self()
-        plain = SoftPrompt(*values.shape, "plain")
+        plain = SoftPrompt(len(values), values.shape[1], "plain")
         plain.embeddings.copy_(values)
         return plain
