@@ -79,7 +79,7 @@ class CosinePairs(nn.Module):
     def forward(self, batch: Batch, seed: int = 0) -> Tensor:
         one, other = batch.columns
         vectors = encode(self.encoder, one + other, pad_id=self.encoder.tokenizer.pad_token_id or 0).float()
-        left, right = vectors.split(len(one))
+        left, right = vectors[: len(one)], vectors[len(one) :]
         assert batch.labels is not None
         return F.mse_loss(F.cosine_similarity(left, right), batch.labels.to(left.device).float())
 
@@ -146,7 +146,7 @@ def measure(name: str, start: str, sizes: Sequence[int], seeds: Sequence[int], r
                     return
                 rate, steps = best.get(method, (1e-4, 0))
                 begun = time.monotonic()
-                found = accuracies(encoder, data, method, size, seed, rate, steps, ["test"])["test"]
+                reached = accuracies(encoder, data, method, size, seed, rate, steps, ["test"])["test"]
                 row = {
                     **known,
                     "size": size,
@@ -154,7 +154,7 @@ def measure(name: str, start: str, sizes: Sequence[int], seeds: Sequence[int], r
                     "rate": rate,
                     "steps": steps,
                     "seed": seed,
-                    "test": found,
+                    "test": reached,
                 }
                 records.add({"phase": "test", **row, "seconds": round(time.monotonic() - begun, 2)})
 

@@ -50,7 +50,7 @@ def test_the_loss_of_several_labels(tiny: Tiny, labelled: Classified, rows: Labe
 def test_calibrating_makes_the_error_smaller(tiny: Tiny, rows: LabelledRows) -> None:
     classifier = Classifier(tiny(), ["food", "time", "water"])
     with torch.no_grad():
-        classifier.head[1].weight.mul_(20)  # sure of itself, and wrong as often as before
+        classifier.head[1].get_parameter("weight").mul_(20)  # sure of itself, and wrong as often as before
     found = HeldOutLabels(classifier, rows, max_length=32).calibrate()
     assert found["calibration_error"] < found["calibration_error_before"]
     assert classifier.temperature > 2 and found["rows"] == len(rows)
@@ -61,7 +61,7 @@ def test_what_comes_before_is_done_first(tiny: Tiny, rows: LabelledRows) -> None
 
     def before() -> None:
         with torch.no_grad():
-            classifier.head[1].bias.copy_(torch.tensor([0.0, 0.0, 1e6]))
+            classifier.head[1].get_parameter("bias").copy_(torch.tensor([0.0, 0.0, 1e6]))
 
     found = HeldOutLabels(classifier, rows, max_length=32, before=before)()
     assert found.details["accuracy"] == pytest.approx(float((rows.classes == 2).mean()))

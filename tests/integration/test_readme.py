@@ -104,7 +104,7 @@ def test_it_opens_with_its_two_commands() -> None:
 
 
 def test_every_command_is_named() -> None:
-    names = {each.name for each in (*app.registered_commands, *app.registered_groups)}
+    names = {each.name for each in app.registered_commands} | {each.name for each in app.registered_groups}
     assert names == {name for name in names if name and f"mirrormask {name}" in README}
 
 

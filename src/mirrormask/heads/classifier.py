@@ -43,7 +43,7 @@ class Prediction:
     probabilities: tuple[float, ...]
 
 
-def build_head(kind: str, width: int, classes: int, *, dropout: float = DROPOUT) -> nn.Module:
+def build_head(kind: str, width: int, classes: int, *, dropout: float = DROPOUT) -> nn.Sequential:
     """Return a fresh head from vectors (n, width) to logits (n, classes).
 
     Args:

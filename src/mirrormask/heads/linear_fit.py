@@ -62,7 +62,7 @@ def fit_linear(
 
 
 def _put(classifier: Classifier, weight: NDArray[np.float64], bias: NDArray[np.float64]) -> None:
-    linear = [module for module in classifier.head if isinstance(module, nn.Linear)][-1]  # type: ignore[union-attr]
+    linear = [module for module in classifier.head.modules() if isinstance(module, nn.Linear)][-1]
     with torch.no_grad():
         linear.weight.copy_(torch.from_numpy(weight))
         linear.bias.copy_(torch.from_numpy(bias))

@@ -108,7 +108,7 @@ def _writer(
     """Return what writes one row in the format of the file."""
     label, chance = ("predicted_label" if "label" in columns else "label"), "probability"
     table = None if out is None or out.suffix == ".jsonl" else csv.writer(stream, **_dialect(out))
-    begun = []
+    begun: list[bool] = []
 
     def write(row: Row, prediction: Prediction | None, every: bool) -> None:
         names = prediction.labels if prediction is not None else ()

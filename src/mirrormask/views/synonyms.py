@@ -117,7 +117,7 @@ class Synonyms(View):
             unknown = encoder.tokenizer.unk_token_id
             ids = {word: row for word, row in ids.items() if len(row) and unknown not in row}
             for word, others in synonyms.items():
-                found = [ids[other] for other in others if other in ids]
+                found: list[Ids] = [ids[other] for other in others if other in ids]
                 if word in ids and found:
                     self._known[ids[word].tobytes()] = found
             return
