@@ -24,7 +24,7 @@ from mirrormask.reporting.figures import bands, bars, canvas
 SENTENCES = {"sts12": "STS12", "sts13": "STS13", "sts14": "STS14", "sts15": "STS15", "stsb": "STS-B"}
 WORDS = {n: WORD_TASKS[n].title for n in ("simlex", "simverb", "rw", "men", "ws353", "rg65", "yp130", "verb143")}
 TASKS = {"sentences": SENTENCES, "words": WORDS}
-Record = Mapping[str, Any]
+Record = dict[str, Any]
 
 
 class Runs:

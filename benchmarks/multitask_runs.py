@@ -98,10 +98,12 @@ def main() -> None:
     given = parser.parse_args()
     begun, file = time.monotonic(), given.out / "multitask.jsonl"
     given.out.mkdir(parents=True, exist_ok=True)
-    plans = [(name, int(seed), {}) for seed in given.seeds.split(",") for name in ENCODERS]
+    plans: list[tuple[str, int, dict[str, Any]]] = [
+        (name, int(seed), {}) for seed in given.seeds.split(",") for name in ENCODERS
+    ]
     if given.extra:
         seed = int(given.seeds.split(",")[0])
-        others = [{"rate": 1e-5}, {"faithful": True}, *({"only": task} for task in tasks(False))]
+        others: list[dict[str, Any]] = [{"rate": 1e-5}, {"faithful": True}, *({"only": task} for task in tasks(False))]
         plans[len(ENCODERS) : len(ENCODERS)] = [("mini + Mirror-BERT", seed, other) for other in others]
     for name, seed, other in plans:
         if time.monotonic() - begun > 60 * given.minutes:

@@ -79,7 +79,7 @@ def test_the_page_says_what_the_records_say() -> None:
         values["tune 0.0001 mean"] = 90.0
         records = [record(name, seed, values[name] + 0.01 * seed, tasks, config) for name, config, seed in planned]
         groups.append(mirror_page.Runs(group, records))
-    text = mirror_page.page(*groups, speed="")
+    text = mirror_page.page(groups[0], groups[1], "")
     mean = groups[0].averages("mirror")
     assert f"**{mean.mean():.1f}**" in text
     assert "(edition 9)" in text

@@ -317,7 +317,7 @@ OTHERS: list[tuple[tuple[str, ...], int]] = [
     (("lexicon", "tiny", "tiny", "--languages", "en-de", "--size", "9k"), USAGE),
     (("lexicon", "tiny", "tiny", "--languages", "xx-yy"), DATA),
     (("lexicon", "tiny", "tiny", "--train", "words.tsv", "--test", "words.tsv"), DATA),
-    (("multitask",), USAGE),
+    (("multitask", "trian"), USAGE),
     (("multitask", "train", "tasks.toml", "--task", "neer", *OUT), USAGE),
     (("multitask", "predict", "tasks.toml", "--model", "tiny", *OUT), USAGE),
     (("compare", "nowhere"), DATA),
