@@ -96,12 +96,13 @@ def test_another_data_does_not_resume(labelled: Classified, tiny_folder: Path, t
 
 def test_few_labels_take_contrast_and_are_told_so(labelled: Classified, tiny_folder: Path, tmp_path: Path) -> None:
     notes = Notes()
-    done = run(labelled.take(range(24)), tmp_path / "run", tiny_folder, reporter=notes)
+    done = run(labelled.take(range(24)), tmp_path / "run", tiny_folder, reporter=notes, training={"max_length": 20})
     said = " ".join(notes.said)
     assert done.record["classify"]["objective"] == "contrast"
     assert "8 texts a class: the objective is contrast" in said and "Too few labels to set some aside" in said
     assert done.record["calibration"] is None and done.record["selection"]["by"] == "last"
-    assert Classifier.load(tmp_path / "run").unit
+    opened = Classifier.load(tmp_path / "run")
+    assert opened.unit and opened.max_length == 20 and opened.encoder.max_seq_length == 64, "the encoder reads on"
 
 
 def test_a_dev_set_and_a_subset_of_classes(labelled: Classified, tiny_folder: Path, tmp_path: Path) -> None:

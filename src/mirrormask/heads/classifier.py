@@ -70,6 +70,7 @@ class Classifier(nn.Module):
         temperature: what logits are divided by for probabilities.
         threshold: from which probability on a class holds, where several may.
         always: whether the likeliest class holds in any case, where several may.
+        max_length: tokens of a text that it reads; None for as many as the encoder does.
     """
 
     def __init__(
@@ -83,12 +84,14 @@ class Classifier(nn.Module):
         temperature: float = 1.0,
         threshold: float = 0.5,
         always: bool = True,
+        max_length: int | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
         self.labels = tuple(labels)
         self.kind, self.several, self.unit = head, several, unit
         self.temperature, self.threshold, self.always = temperature, threshold, always
+        self.max_length = max_length
         self.head = build_head(head, encoder.get_embedding_dimension(), len(labels)).to(encoder.device)
 
     @classmethod
@@ -125,7 +128,7 @@ class Classifier(nn.Module):
         weights = {name: value.detach().cpu().contiguous() for name, value in self.head.state_dict().items()}
         save_file(weights, folder / WEIGHTS)
         numbers = {"temperature": self.temperature, "threshold": self.threshold, "always": self.always}
-        how = {"head": self.kind, "several": self.several, "unit": self.unit, **numbers}
+        how = {"head": self.kind, "several": self.several, "unit": self.unit, "max_length": self.max_length, **numbers}
         write_json(folder / FACTS, {"labels": list(self.labels), **how})
 
     def logits_of(self, vectors: Tensor) -> Tensor:
@@ -145,7 +148,7 @@ class Classifier(nn.Module):
 
     def logits(self, texts: Sequence[str], *, progress: Progress | None = None) -> NDArray[np.float64]:
         """Return logits (n, classes) of texts."""
-        return self.logits_from(encode_texts(self.encoder, texts, progress=progress))
+        return self.logits_from(encode_texts(self.encoder, texts, max_length=self.max_length, progress=progress))
 
     def calibrated(self, logits: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the probabilities that logits stand for."""

@@ -290,14 +290,14 @@ class _Run:
                 f"Got {settings.max_length}."
             )
         check_trackers(settings.trackers)
-        self.encoder.max_seq_length = settings.max_length
         return settings
 
     def _parts(self) -> tuple[Classifier, Learner]:
         how, several = self.how, self.whole.several
         shape: dict[str, Any] = {"head": how.head, "several": several, "unit": self.objective == "contrast"}
         always = all(self.whole.labels)
-        classifier = Classifier(self.encoder, self.labels, **shape, always=always)
+        length = self.settings.max_length
+        classifier = Classifier(self.encoder, self.labels, **shape, always=always, max_length=length)
         other = Classifier(copy_of(self.encoder), self.labels, **shape) if self.objective == "lcl" else None
         view, vocabulary = self._view(), Vocabulary.of(self.encoder)
         if view is not None:
@@ -342,7 +342,7 @@ class _Run:
             "classes": len(self.labels),
             "steps": result.best_step,
             "chosen_by": f"{self.how.choose_by} on labels set aside" if self.aside is not None else "last",
-            "score": result.best_score,
+            **({} if result.best_score is None else {"score": result.best_score}),
             "learned_from": "labels",
             "trained_with": f"mirrormask {versions()['mirrormask']}",
         }
