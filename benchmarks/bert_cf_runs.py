@@ -157,7 +157,7 @@ class Runs:
         return any(not self._recorded(name, seed) for name in later)
 
     def _recorded(self, name: str, seed: int) -> bool:
-        return (self.asked.out / f"{name}-{seed}.json").is_file()
+        return Path(self.asked.out, f"{name}-{seed}.json").is_file()
 
     def forget(self) -> None:
         """Remove the models of a seed."""
@@ -175,7 +175,8 @@ class Runs:
 
         def cosines(left: Any, right: Any) -> NDArray[np.float64]:
             one, two = (vectors[[place[text] for text in side]] for side in (left, right))
-            return np.einsum("nd,nd->n", one, two).astype(np.float64)
+            found: NDArray[np.float64] = np.einsum("nd,nd->n", one, two).astype(np.float64)
+            return found
 
         scores, kept = {}, {}
         for task_name, task in self.tasks.items():

@@ -31,7 +31,7 @@ class Records:
     def __init__(self, content: dict[str, Any]) -> None:
         self.content, self.tasks = content, content["tasks"]
         some = next(iter(self.tasks.values()))["scores"]
-        self.kinds = list(dict.fromkeys(name.rpartition(", ")[0] for name in some if name != "none"))
+        self.kinds: list[str] = list(dict.fromkeys(name.rpartition(", ")[0] for name in some if name != "none"))
 
     def score(self, task: str, name: str) -> float:
         """Return the score of a task, the mean over seeds where there are several; NaN where it was not made."""
@@ -51,7 +51,7 @@ class Records:
 
     def best(self, tasks: tuple[str, ...]) -> str:
         """Return the kind that is best on some tasks where it is fitted on their own texts."""
-        return max(self.kinds, key=lambda kind: np.nan_to_num(self.mean(tasks, f"{kind}, own")))
+        return max(self.kinds, key=lambda kind: float(np.nan_to_num(self.mean(tasks, f"{kind}, own"))))
 
 
 def table(header: list[str], rows: list[list[str]]) -> list[str]:

@@ -35,8 +35,10 @@ from mirrormask.models.bulk import encode_texts
 from mirrormask.models.encoder import build_encoder
 
 STS = ("stsb-dev", "sts12", "sts13", "sts14", "sts15", "stsb")
-COLLECTIONS = ("cranfield", "cisi", "cosqa_dev", "stackfaq_a", "trecqa_wang", "cacm", "npl", "fiqa_small")
-COLLECTIONS += ("medquad_liveqa", "qatarliving_train")
+COLLECTIONS = (
+    *("cranfield", "cisi", "cosqa_dev", "stackfaq_a", "trecqa_wang"),
+    *("cacm", "npl", "fiqa_small", "medquad_liveqa", "qatarliving_train"),
+)
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "centering": ("centering", {}),
     "standardization": ("standardization", {}),
@@ -61,7 +63,7 @@ def main() -> None:
     asked.out.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
     data = Path(os.environ["MIRRORMASK_DATA"].split(os.pathsep)[0])
-    encoder = build_encoder(asked.model, **({} if asked.model == "mini-sentence" else {"pooling": "mean"}))
+    encoder = build_encoder(asked.model, pooling=None if asked.model == "mini-sentence" else "mean")
     with bz2.open(data / "corpus" / "wiki100k.txt.bz2", "rt", encoding="utf-8") as stream:
         lines = [line.strip() for _, line in zip(range(asked.wikipedia), stream, strict=False)]
     general = encode_texts(encoder, list(different(lines)), precision="fp32")

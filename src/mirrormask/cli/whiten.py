@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import typer
@@ -73,7 +74,7 @@ LINEAR = {"whitening": "dimension", "centering": "", "standardization": "", "com
 
 def fit(
     kind: str,
-    parameters: dict[str, object],
+    parameters: Mapping[str, object],
     model: str,
     corpus: list[str],
     out: Path,

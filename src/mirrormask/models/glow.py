@@ -194,6 +194,10 @@ class Flow(Module):
         """Return a fresh flow of a shape."""
         return cls(dimension, shape.levels, shape.depth, shape.width, shape.permutation)
 
+    @property
+    def _steps(self) -> list[list[FlowStep]]:
+        return [list(block) for block in self.blocks]  # type: ignore[call-overload]
+
     @torch.no_grad()
     def initialize(self, vectors: Tensor) -> None:
         """Start every ActNorm from vectors (n, d), as if they had mean 0 and variance 1 before each step."""
@@ -202,8 +206,8 @@ class Flow(Module):
                 f"A flow starts from vectors that differ in every dimension, and these {len(vectors)} do not. Give "
                 "more different texts."
             )
-        for block, part in zip(self.blocks, self.parts, strict=True):
-            for step in block:  # type: ignore[attr-defined]
+        for steps, part in zip(self._steps, self.parts, strict=True):
+            for step in steps:
                 step.initialize(vectors)
                 vectors = step.transform()(vectors)
             vectors = vectors[:, : vectors.shape[1] - part]
@@ -211,8 +215,8 @@ class Flow(Module):
     def with_log_determinant(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
         """Return what vectors (n, d) of the encoder are in the Gaussian's space, and the log-determinants (n,)."""
         leaving, total = [], vectors.new_zeros(len(vectors))
-        for block, part in zip(self.blocks, self.parts, strict=True):
-            for step in block:  # type: ignore[attr-defined]
+        for steps, part in zip(self._steps, self.parts, strict=True):
+            for step in steps:
                 vectors, found = step.transform().call_and_ladj(vectors)
                 total = total + found
             leaving.append(vectors[:, vectors.shape[1] - part :])
@@ -223,9 +227,9 @@ class Flow(Module):
         """Return the vectors of the encoder's space (n, d) that are these in the Gaussian's."""
         parts = list(torch.split(z, self.parts, dim=1))
         vectors = z[:, :0]
-        for block, part in zip(reversed(self.blocks), reversed(parts), strict=True):  # type: ignore[call-overload]
+        for steps, part in zip(reversed(self._steps), reversed(parts), strict=True):
             vectors = torch.cat([vectors, part], dim=1)
-            for step in reversed(block):
+            for step in reversed(steps):
                 vectors = step.transform().inv(vectors)
         return vectors
 

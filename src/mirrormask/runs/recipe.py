@@ -12,6 +12,7 @@ from typing import Any
 
 from mirrormask.core.errors import MirrormaskError, did_you_mean
 from mirrormask.core.fitting import WRONG, fitted, type_name
+from mirrormask.core.registry import Registry
 from mirrormask.core.seeding import Seeds
 
 DEFAULT_METHOD = "keyword-passages"
@@ -193,7 +194,7 @@ def build_recipe(tables: Mapping[str, Any], *, of: str = "the recipe") -> Recipe
         for kind, table in ((kind, given.get(kind, {})) for kind in ("method", "pairing", "transform"))
     )
     problems += methods.check(method.name, method.parameters)
-    named = [(pairings, pairing), (transforms, transform)]
+    named: list[tuple[Registry[Any], PartSpec]] = [(pairings, pairing), (transforms, transform)]
     for registry, part in named:
         if part.name:
             problems += registry.check(part.name, part.parameters)
