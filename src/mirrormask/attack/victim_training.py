@@ -22,7 +22,7 @@ from mirrormask.core.errors import DataError, at_least, one_of
 from mirrormask.core.seeding import Seeds, derive, generator
 from mirrormask.core.storage import atomic_folder
 from mirrormask.data.batching import prefetch
-from mirrormask.models.loading import opening
+from mirrormask.models.loading import opening, quiet_loading
 from mirrormask.models.names import DEFAULT_MODEL, resolve
 from mirrormask.training.loop import Interrupted, Reporter, Score, fit
 from mirrormask.training.settings import Settings
@@ -219,8 +219,9 @@ def _bert(labels: Sequence[str], model: str | Path) -> _Built:
     classifier = SequenceClassifier(network, tokenizer)
 
     def save(place: Path) -> None:
-        network.save_pretrained(place)
-        tokenizer.save_pretrained(place)
+        with quiet_loading():
+            network.save_pretrained(place)
+            tokenizer.save_pretrained(place)
 
     def logits(ids: Tensor, mask: Tensor) -> Tensor:
         found: Tensor = network(input_ids=ids, attention_mask=mask).logits
