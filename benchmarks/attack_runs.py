@@ -140,6 +140,7 @@ class Runs:
             kept = [each.similarity for each in found if each.similarity is not None]
             least = {"least_similarity": min(kept, default=None), "threshold": reading.threshold}
             settings = {"similarity_by": str(self.plan.similarity), "fitted": self.plan.lexicon is not None}
+            settings["layers"] = opened.lm.layers
             self.write(f"attack-{file}", {**facts, **least, **settings, **asdict(summarize(found))})
 
     def harden(self, data: str, kind: str) -> None:
@@ -165,7 +166,10 @@ class Runs:
             clean=attacked_texts(data),
             seed=SEED,
         )
-        self.write(f"harden-{data}-{kind}", {"data": data, "victim": kind, "measured": len(texts), **told})
+        self.write(
+            f"harden-{data}-{kind}",
+            {"data": data, "victim": kind, "measured": len(texts), "layers": self.opened(data).lm.layers, **told},
+        )
 
     def saved(self, data: str, kind: str, attack: str) -> list[Any]:
         """Return what an attack did, where that was saved."""
@@ -225,6 +229,7 @@ def main() -> None:
     parser.add_argument("--similarity", default="use")
     parser.add_argument("--learn", type=int, default=0, help="training texts at most; for a trial")
     parser.add_argument("--few", action="store_true", help="MR alone")
+    parser.add_argument("--only", default="", help="one piece of work, such as harden-mr-word-cnn")
     parser.add_argument("--end", type=float, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -235,7 +240,8 @@ def main() -> None:
         sys.exit(max(abs(each.wait()) for each in running))
     runs = Runs(asked.out, end, asked.texts, asked.long_texts, asked.similarity, asked.learn)
     for what, data, kind in units(asked.few):
-        if runs.late() or not runs.taken(f"{what}-{data}-{kind}"):
+        named = f"{what}-{data}-{kind}"
+        if runs.late() or asked.only not in ("", named) or not runs.taken(named):
             continue
         begun = time.time()
         arguments = [each for each in (data, kind) if each]

@@ -28,7 +28,15 @@ def test_the_page_has_the_papers_shape(tmp_path: Path, monkeypatch: pytest.Monke
         (tmp_path / f"{name}.json").write_text(json.dumps(each))
     hard = {"accuracy": 80.0, "success": 60.0, "under_attack": 32.0}
     soft = {"accuracy": 79.5, "success": 29.0, "under_attack": 56.0}
-    told = {"data": "mr", "victim": "bert", "added": 900, "before": hard, "after": soft}
+    told = {
+        "data": "mr",
+        "victim": "bert",
+        "texts": 8000,
+        "added": 900,
+        "measured": 1000,
+        "before": hard,
+        "after": soft,
+    }
     (tmp_path / "harden-mr-bert.json").write_text(json.dumps(told))
     out = tmp_path / "attack.md"
     monkeypatch.setattr(sys, "argv", ["attacking.py", str(tmp_path), "--page", str(out)])
@@ -40,8 +48,9 @@ def test_the_page_has_the_papers_shape(tmp_path: Path, monkeypatch: pytest.Monke
     assert "on every victim and set." in page
     assert "in 0 of 4 runs was a window less similar" in page
     assert "halved at no more than a point of clean accuracy in 1 of 1 cases" in page
-    assert "| BERT (`mini`) | MR | 900 | 80.0 → 79.5 | 60.0 → 29.0 | 32.0 → 56.0 |" in page
+    assert "| BERT (`mini`) | MR | 8,000 + 900 | 1,000 | 80.0 → 79.5 | 60.0 → 29.0 | 32.0 → 56.0 |" in page
     assert "## Speed" not in page, "what was not run is not there"
+    assert "BERT (`mini`) on MR: TextFooler; BERT (`mini`) on IMDB: all attacks" in page
 
 
 def test_an_order_that_does_not_hold_is_said() -> None:
