@@ -27,7 +27,7 @@ HEAD = (
     "\n"
     "Every number was measured by `python benchmarks/attack_runs.py` and written here by `python "
     "benchmarks/attacking.py`. Victims are trained with seed 42 on MR (SentEval's file), IMDB and AG News "
-    "without any text that is attacked or has the same first hundred letters and digits; `mini`, first "
+    "without any text that is attacked or has the same second hundred letters and digits; `mini`, first "
     "edition, is the BERT victim's start, the masked LM that proposes words, the perplexity, and, counter-"
     "fitted to WordNet's synonyms and antonyms, TextFooler's word table. What is attacked is drawn by seed 42 "
     "from the public files of 1,000 texts; Yelp-style sentences, all of them negative, are attacked with MR's "
@@ -97,7 +97,8 @@ def detail(found: Mapping[tuple[str, str, str], Record]) -> str:
     note = (
         "Success is the share of right answers that are turned. Perplexity is the median over found texts, before and "
         "after, by `mini`. Queries are those of the quick order, which asks the classifier before meanings are "
-        "compared; `--saving queries` finds the same texts with about half."
+        "compared; `--saving queries` finds the same texts with about half. Texts a second are those of one H200 that "
+        "was shared with other work, four processes at a time."
     )
     return f"## Success, and what it costs\n\n{table(head, rows, 3)}\n\n{note}"
 
@@ -246,7 +247,7 @@ def threshold(records: Mapping[str, Record]) -> str:
         "words stay out, about where as many synonyms stay out as random words pass; percent that pass:"
     )
     note = (
-        "No cosine of such windows tells antonyms from synonyms well: the filter keeps out what is foreign to the "
+        "Antonyms are even nearer than synonyms to all three encoders: the filter keeps out what is foreign to the "
         "place, not what turns its meaning. The published thresholds were made for another encoder, the English one."
     )
     head = ["encoder", "reading", "cosine", "synonyms", "antonyms", "random words"]
