@@ -27,7 +27,7 @@ HEAD = (
     "\n"
     "Every number was measured by `python benchmarks/attack_runs.py` and written here by `python "
     "benchmarks/attacking.py`. Victims are trained with seed 42 on MR (SentEval's file), IMDB and AG News "
-    "without any text that is attacked or has the same second hundred letters and digits; `mini`, first "
+    "without any text that is attacked or has the same first hundred letters and digits; `mini`, second "
     "edition, is the BERT victim's start, the masked LM that proposes words, the perplexity, and, counter-"
     "fitted to WordNet's synonyms and antonyms, TextFooler's word table. What is attacked is drawn by seed 42 "
     "from the public files of 1,000 texts; Yelp-style sentences, all of them negative, are attacked with MR's "
