@@ -10,6 +10,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 import mirrormask
+from mirrormask.data.text.corpus import build_corpus
 from mirrormask.evaluation.selection import Judge
 from mirrormask.models.encoder import build_encoder, load, save_encoder
 from mirrormask.runs.adapting import FEWEST, Adapting, method_for, texts_aside, weight_beside
@@ -104,8 +105,6 @@ def test_the_best_by_the_judge_is_kept(start: Path, texts: list[str], tmp_path: 
 def test_the_start_stays_where_nothing_is_better(
     start: Path, texts: list[str], tmp_path: Path, gain: float, kept: float
 ) -> None:
-    from mirrormask.data.text.corpus import build_corpus
-
     encoder = load(start, device="cpu")
     adapting = Adapting(encoder, build_corpus(texts, tmp_path / "corpus"), np.arange(20), "", 1)
     name, weight = next((name, p) for name, p in encoder.named_parameters() if "dense" in name)
@@ -127,9 +126,44 @@ def test_the_start_stays_where_nothing_is_better(
     assert ("your start as it is" in adapting.record()["reason"]) is (kept == 0)
 
 
-def test_a_gain_within_chance_keeps_the_start(start: Path, texts: list[str], tmp_path: Path) -> None:
-    from mirrormask.data.text.corpus import build_corpus
+@pytest.mark.parametrize("liked", [True, False])
+def test_rare_words_count_more_in_what_is_kept_unless_the_judge_likes_it_less(
+    start: Path, texts: list[str], tmp_path: Path, liked: bool
+) -> None:
+    encoder = load(start, device="cpu")
+    adapting = Adapting(encoder, build_corpus(texts, tmp_path / "corpus"), np.arange(20), "", 1)
+    plain = list(encoder)
 
+    def scores() -> np.ndarray[Any, Any]:
+        weighed = len(list(encoder)) > len(plain)
+        return np.arange(20) + 100.0 * moved(encoder, start) + (10.0 if liked else -10.0) * weighed
+
+    adapting.judge = Judge("a judge", "", scores)
+    adapting.follow(encoder, (1.0,))
+    with torch.no_grad():
+        next(encoder.parameters()).add_(0.01)
+    adapting.choose(Result(1, 1, None, [], 0.0, stopped_early=False))
+    found = adapting.record()
+    assert (found["kept"], found["tokens"]) == (1.0, "idf" if liked else "equal")
+    assert ("Rare words" in found["reason"]) is liked
+    save_encoder(encoder, tmp_path / "kept")
+    opened = SentenceTransformer(str(tmp_path / "kept"), device="cpu")  # needs nothing of ours
+    kinds = [type(module).__name__ for module in opened]
+    assert kinds == (["Transformer", "WordWeights", "Pooling"] if liked else ["Transformer", "Pooling"])
+    np.testing.assert_allclose(opened.encode(texts[:5]), encoder.encode(texts[:5]), atol=1e-6)
+    if liked:
+        bare = SentenceTransformer(modules=plain, device="cpu")
+        assert np.abs(opened.encode(texts[:5]) - bare.encode(texts[:5])).max() > 1e-3
+        again = adapt(tmp_path / "kept", texts, tmp_path / "again")  # it can be adapted too, and is not weighed twice
+        assert len(load(again.model, device="cpu")) == 3
+
+
+def moved(encoder: Any, start: Path) -> bool:
+    """Say whether an encoder's first weights are others than its start's."""
+    return not torch.equal(next(encoder.parameters()), next(load(start, device="cpu").parameters()))
+
+
+def test_a_gain_within_chance_keeps_the_start(start: Path, texts: list[str], tmp_path: Path) -> None:
     encoder = load(start, device="cpu")
     adapting = Adapting(encoder, build_corpus(texts, tmp_path / "corpus"), np.arange(20), "", 1)
     draws = np.random.default_rng(3)

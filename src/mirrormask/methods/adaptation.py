@@ -37,9 +37,9 @@ def adaptation(weight: float = 0.2, sharpness: float = 2.0) -> Composition:
         training={
             "batch_size": 64,
             "learning_rate": 5e-5 * math.sqrt(max(weight, GENTLE) / GENTLE),
-            "steps": 100,
+            "steps": 200,
             "warmup": 0.1,
-            "max_length": 128,
+            "max_length": 256,
         },
         between=(0.6, 1.0) if weak else (0.3, 0.6),
     )

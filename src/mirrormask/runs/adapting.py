@@ -20,6 +20,7 @@ from mirrormask.evaluation.selection import Judge, Selection, judge_by_labels
 from mirrormask.methods.adaptation import GENTLE, STRONG
 from mirrormask.models.encoder import is_sentence_encoder
 from mirrormask.runs.recipe import DEFAULT_METHOD
+from mirrormask.search.token_weights import SAMPLE, averages, token_weights, weighing
 from mirrormask.training.averaging import Between
 from mirrormask.training.loop import Result
 
@@ -103,6 +104,7 @@ class Adapting:
 
     def __init__(self, encoder: Any, corpus: Corpus, aside: Rows, dev: str, seed: int) -> None:
         begun = time.monotonic()
+        self.encoder, self.corpus, self.weighs = encoder, corpus, False
         asked = aside if len(aside) else spread_evenly(len(corpus), WANTED)
         others = np.setdiff1d(spread_evenly(len(corpus), POOL), asked)
         mine, rest = ([str(corpus[row]) for row in rows.tolist()] for rows in (asked, others))
@@ -148,12 +150,25 @@ class Adapting:
         start, best = self.candidates[0], max(self.candidates[1:], key=lambda each: each.score)
         self.kept = best if best.score - start.score > _SURE * best.error else start
         self.between.go(self.kept.share)
+        if self.kept.share and averages(self.encoder):
+            self._weigh()
         return replace(
             result,
             best_step=result.steps if self.kept.share else 0,
             best_score=self.kept.score,
             kept_start=not self.kept.share,
         )
+
+    def _weigh(self) -> None:
+        """Let rare tokens of the text count a little more in the vectors, unless the judge likes that less."""
+        before = self._scores(self.kept.share)
+        texts = [str(self.corpus[row]) for row in spread_evenly(len(self.corpus), SAMPLE).tolist()]
+        weights = token_weights(self.encoder, texts)
+        self.encoder.insert(1, weighing(weights).to(self.encoder.device))
+        change = self._scores(self.kept.share) - before
+        self.weighs = bool(change.mean() >= -_SURE * change.std() / np.sqrt(len(change)))
+        if not self.weighs:
+            del self.encoder[1]
 
     def _scores(self, share: float) -> NDArray[np.float64]:
         self.between.go(share)
@@ -165,6 +180,7 @@ class Adapting:
             "start_to_words": self.ratio,
             "weight": self.weight,
             "kept": self.kept.share,
+            "tokens": "idf" if self.weighs else "equal",
             "reason": self._reason(),
             "candidates": [asdict(each) for each in self.candidates],
         }
@@ -176,7 +192,10 @@ class Adapting:
         scores = f"{self.judge.name} {best.score:.1f}, of the start {start.score:.1f}"
         if not self.kept.share:
             return f"Kept your start as it is: nothing was better beyond chance ({scores})."
-        return f"Kept weights {self.kept.share:.0%} of the way from your start to the end of training: {scores}."
+        tokens = " Rare words of your text count a little more in its vectors." if self.weighs else ""
+        return (
+            f"Kept weights {self.kept.share:.0%} of the way from your start to the end of training: {scores}.{tokens}"
+        )
 
 
 def _by_agreement(encoder: Any, items: KnownItems, start: Any, words: Any, weight: float) -> Judge:

@@ -44,12 +44,17 @@ def token_weights(model: Any, texts: Sequence[str]) -> Floats:
     return weights.astype(np.float32)
 
 
-def weighted(model: Any, weights: Floats) -> Any:
-    """Return a SentenceTransformer of the same modules whose tokens count by their weights."""
-    from sentence_transformers import SentenceTransformer
+def weighing(weights: Floats) -> Any:
+    """Return the module that weights tokens, to stand before the mean; it is sentence-transformers' own."""
     from sentence_transformers.sentence_transformer.modules import WordWeights
 
     names = [str(number) for number in range(len(weights))]
-    between = WordWeights(names, dict(zip(names, weights.tolist(), strict=True)))
-    found = SentenceTransformer(modules=[model[0], between, *list(model)[1:]], device=str(model.device))
-    return found.eval()
+    return WordWeights(names, dict(zip(names, weights.tolist(), strict=True)))
+
+
+def weighted(model: Any, weights: Floats) -> Any:
+    """Return a SentenceTransformer of the same modules whose tokens count by their weights."""
+    from sentence_transformers import SentenceTransformer
+
+    modules = [model[0], weighing(weights), *list(model)[1:]]
+    return SentenceTransformer(modules=modules, device=str(model.device)).eval()
