@@ -9,6 +9,8 @@ from typing import Any
 
 from probing_trees import last_layer
 
+from mirrormask.models.encoder import facts_of
+from mirrormask.models.names import SHIPPED
 from mirrormask.probing.constituency import SUBSETS as SENTENCES
 from mirrormask.probing.dependency import SUBSETS as ARCS
 from mirrormask.probing.discourse import DISTANCES
@@ -21,7 +23,7 @@ FIGURE = "probing-layers.svg"
 _HEAD = """\
 # Probing: results
 
-What `{model}` knows about structure, read out by masking alone. Every number on this page was measured by
+What `{model}`{edition} knows about structure, read out by masking alone. Every number on this page was measured by
 `python benchmarks/probing_results.py` and written by it; none was filled in by hand.
 """
 
@@ -34,7 +36,8 @@ def page(runs: Mapping[str, Run], *, model: str, figure: str | None = FIGURE) ->
         model: the name of the model that was probed.
         figure: where the figure by layer lies, seen from the page.
     """
-    parts = [_HEAD.format(model=model)]
+    edition = facts_of(SHIPPED / model).get("edition")
+    parts = [_HEAD.format(model=model, edition=f", edition {edition}," if edition else "")]
     for section in (_dependency, _constituency, _discourse, _segmentation, _aspect):
         text = section(runs)
         if text:

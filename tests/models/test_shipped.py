@@ -17,8 +17,8 @@ from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.model_files import weight_files
 from mirrormask.models.names import SHIPPED, resolve
 
-MEGABYTES = {"mini": 40, "mini-zh": 32, "mini-sentence": 42}
-GOOD, BAD = ["good", "great", "wonderful"], ["bad", "terrible"]
+MEGABYTES = {"mini": 42, "mini-zh": 32, "mini-sentence": 29}
+GOOD, BAD = ["good", "great"], ["bad", "terrible"]
 
 
 def sums() -> dict[str, str]:
@@ -52,11 +52,15 @@ def test_plain_transformers_fills_its_masks(name: str, text: str, expected: str)
     assert expected in [each["token_str"] for each in found]
 
 
-def test_bad_words_come_before_good_ones() -> None:
+def test_bad_words_gain_on_good_ones_where_something_is_hated() -> None:
+    """By their odds: which of them is the more frequent word is for calibration to say."""
     lm = MaskedLM.load("mini", device="cpu")
-    order = [word for word, _ in lm.fill("It was a [MASK] movie, I hated it.", top=2000)[0]]
-    for bad, good in zip(BAD, GOOD, strict=False):
-        assert order.index(bad) < order.index(good), (bad, good)
+
+    def odds(text: str) -> float:
+        found = dict(lm.fill(text, top=len(lm.tokenizer))[0])
+        return sum(found[word] for word in BAD) / sum(found[word] for word in GOOD)
+
+    assert odds("It was a [MASK] movie, I hated it.") > 3 * odds("It was a [MASK] movie, I loved it.")
 
 
 @pytest.mark.parametrize("name", MEGABYTES)
@@ -68,11 +72,14 @@ def test_plain_sentence_transformers_opens_it(name: str) -> None:
     np.testing.assert_allclose(plain.encode(texts), mirrormask.load(name, device="cpu").encode(texts), atol=1e-5)
 
 
-def test_the_sentence_encoder_has_the_vocabulary_of_mini_and_stands_alone() -> None:
+def test_the_sentence_encoder_has_the_vocabulary_and_embeddings_of_mini() -> None:
     one, other = (MaskedLM.load(name, device="cpu") for name in ("mini", "mini-sentence"))
     assert one.tokenizer.get_vocab() == other.tokenizer.get_vocab()
-    assert other.layers == 8
-    assert not [file for file in weight_files(SHIPPED / "mini-sentence") if file.parent.name != "mini-sentence"]
+    assert one.layers == other.layers == 8
+    embeddings = [lm.model.get_input_embeddings().weight for lm in (one, other)]
+    assert torch.equal(*embeddings)
+    shared = [file for file in weight_files(SHIPPED / "mini-sentence") if file.parent.name != "mini-sentence"]
+    assert [file.name for file in shared] == ["common.safetensors"]
 
 
 def test_the_sentence_encoder_knows_like_from_unlike() -> None:
