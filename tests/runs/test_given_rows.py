@@ -79,7 +79,7 @@ SHORT: dict[str, Any] = {"steps": 2, "batch_size": 8, "precision": "fp32"}
 
 def test_train_learns_from_each_kind_and_says_so(tmp_path: Path, tiny_folder: Path, sentences: list[str]) -> None:
     a, b, c = sentences[:40], sentences[40:80], sentences[80:120]
-    kinds = {
+    kinds: dict[str, list[dict[str, Any]]] = {
         "triplets": [{"sent0": x, "sent1": y, "hard_neg": z} for x, y, z in zip(a, b, c, strict=True)],
         "labelled texts": [{"text": x, "label": n % 3} for n, x in enumerate(a)],
         "labelled pairs": [
