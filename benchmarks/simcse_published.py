@@ -1,4 +1,4 @@
-"""The numbers of SimCSE's tables (Gao et al. 2021, its first edition) that ours stand beside; all of BERT-base."""
+"""The numbers of SimCSE's tables (Gao et al. 2021, its first edition) that ours stand beside, and names of ours."""
 
 from __future__ import annotations
 
@@ -74,3 +74,31 @@ AUXILIARY = {
     "mlm-1.0": ("w/ MLM, λ = 1", "85.1", "85.8"),
 }
 """Table 9: STS-B dev, and the average of the transfer tasks."""
+
+MODELS = {
+    ("main", "untrained-cls"): "`mini`, untrained, [CLS]",
+    ("main", "untrained-first-last"): "`mini`, untrained, first-last",
+    ("main", "untrained-mean"): "`mini`, untrained, mean",
+    ("main", "whitening"): "`mini`, mean, whitening",
+    ("main", "flow"): "`mini`, mean, flow",
+    ("main", "simcse"): "unsupervised SimCSE",
+    ("main", "simcse-mlm"): "unsupervised SimCSE w/ MLM",
+    ("claim", "unsupervised"): "the default, keyword-passages",
+    ("claim", "supervised"): "supervised SimCSE",
+    ("main", "supervised-mlm"): "supervised SimCSE w/ MLM",
+}
+"""Our rows of the main tables: group and row of the records, and what they are called."""
+
+TRANSFER = {"mr": "MR", "cr": "CR", "subj": "SUBJ", "mpqa": "MPQA", "sst2": "SST-2", "sst5": "SST-5", "mrpc": "MRPC"}
+TITLES = {"sts12": "STS12", "sts13": "STS13", "sts14": "STS14", "sts15": "STS15", "stsb": "STS-B"}
+GROUPS = {
+    "tune": "the tuning",
+    "claim": "the comparison on top",
+    "main": "the main tables",
+    "positives": "Table 5 (kinds of positives)",
+    "auxiliary": "Table 9 (pooling and the masked-LM auxiliary)",
+    "dropout": "Table 4 (dropout rates and the fixed mask)",
+    "objectives": "Table 3 (next sentence, dual encoder)",
+    "augmentation": "Table 2 (data augmentation)",
+}
+"""The groups of the records, and what is made of them."""

@@ -1,7 +1,8 @@
 """The runs behind docs/results/supervised-simcse.md: SimCSE's tables on `mini`, many runs in one process.
 
 A run is a recipe with a seed; what it scored is one small file in --out, written when it is over, so that a stop loses
-the run it strikes and repeating the command goes on. Several processes may share --out: each run is claimed by one.
+the run it strikes and repeating the command goes on, and tries again what failed. Several processes may share --out:
+each run is claimed by one.
 
     python benchmarks/simcse_runs.py --out runs/simcse                 # everything, in the order of importance
     python benchmarks/simcse_runs.py --out runs/simcse --group tune --seconds 300
@@ -35,6 +36,9 @@ STS = ("sts12", "sts13", "sts14", "sts15", "stsb", "stsb-dev")
 AVERAGED = STS[:5]
 TUNED_WITH, SEEDS, CLAIMED = (101, 102), (1, 2, 3, 4, 5), tuple(range(1, 11))
 
+BASE = ("training.steps=400",)
+"""What the settings are tried beside, in the recipe; the recipe itself has what was chosen."""
+
 FACTORS: dict[str, tuple[str, ...]] = {
     "base": (),
     "triplets": ('data.corpus="nli/triplets"', 'data.columns=["sent0","sent1","hard_neg"]', 'pairing.name="columns"'),
@@ -51,10 +55,10 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "first-last": ('model.pooling="first-last"',),
     "frozen-words": ("model.freeze_embeddings=true",),
 }
-"""What is tried on STS-B dev, each alone beside the recipe as it stands; `combined` has all that helped."""
+"""What is tried on STS-B dev, each alone beside the base; `combined` has all that helped."""
 
 HELPED = 0.1
-"""Points of STS-B dev above the recipe as it stands from which a change is taken into `combined`."""
+"""Points of STS-B dev above the base from which a change is taken into `combined`."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class Job:
 
 def jobs() -> list[Job]:
     """Return every run, the most important first, whole seeds before the next one."""
-    found = [Job("tune", row, seed, SUPERVISED, more) for seed in TUNED_WITH for row, more in FACTORS.items()]
+    found = [Job("tune", row, seed, SUPERVISED, (*BASE, *more)) for seed in TUNED_WITH for row, more in FACTORS.items()]
     found += [Job("tune", "combined", seed, SUPERVISED, plan="combined") for seed in TUNED_WITH]
     for seed in CLAIMED:
         found.append(Job("claim", "supervised", seed, SUPERVISED, plan="best", transfer=seed in SEEDS))
@@ -182,7 +186,7 @@ def planned(out: Path, job: Job) -> tuple[str, ...] | None:
     rows = [*FACTORS] if job.plan == "combined" else [*FACTORS, "combined"]
     failed = {row for row in rows for seed in TUNED_WITH if (out / f"tune.{row}.{seed}.failed").exists()}
     rows = [row for row in rows if row not in failed]
-    if any((row, seed) not in tuned for row in rows for seed in TUNED_WITH):
+    if "base" not in rows or any((row, seed) not in tuned for row in rows for seed in TUNED_WITH):
         return None
     dev = {row: float(np.mean([tuned[row, seed]["scores"]["stsb-dev"] for seed in TUNED_WITH])) for row in rows}
     if job.plan == "best":
@@ -198,7 +202,7 @@ def planned(out: Path, job: Job) -> tuple[str, ...] | None:
         taken |= {each.partition("=")[0]: each for each in more}
     if taken.get("data.corpus"):
         taken.pop("pairing.fill", None)
-    return tuple(taken.values())
+    return (*BASE, *taken.values())
 
 
 def perform(job: Job, overrides: tuple[str, ...], measuring: Measuring, work: Path, more: list[str]) -> dict[str, Any]:
@@ -296,8 +300,10 @@ def main() -> None:
     work.mkdir(parents=True, exist_ok=True)
     groups, rows = set(asked.group.split(",")) - {""}, set(asked.rows.split(",")) - {""}
     todo = [job for job in jobs() if (not groups or job.group in groups) and (not rows or job.row in rows)]
+    for failed in asked.out.glob("*.failed"):  # of an earlier command
+        failed.unlink(missing_ok=True)
     measuring = Measuring()
-    slowest, waited = 0.0, False
+    slowest = 0.0
     while todo and time.monotonic() - begun + slowest < asked.seconds:
         later = []
         for job in todo:
@@ -325,11 +331,10 @@ def main() -> None:
             if later and planned(asked.out, later[0]) is not None:
                 break  # what waited can be done now, and comes first
         else:
-            if not later:
+            made = any(asked.out.glob("*.claim"))
+            if not later or not (made or planned(asked.out, later[0]) is not None):  # nobody makes what these wait for
                 break
-            if waited:
-                time.sleep(2)
-            waited = True
+            time.sleep(2)
         done = {path.stem for path in asked.out.iterdir() if path.suffix in (".json", ".failed")}
         todo = [job for job in todo if job.name not in done]
 
