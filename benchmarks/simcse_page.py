@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -62,8 +61,7 @@ class Page:
         self.out = out
         self.supervised: Records = {key: one for key, one in self.records["claim"].items() if key[0] == "supervised"}
         if not self.supervised:  # the runs that chose its settings
-            best = self.best()
-            tuned = self.records["tune"].items()
+            tuned, best = self.records["tune"].items(), self.best()
             self.supervised = {("supervised", seed): one for (row, seed), one in tuned if row == best}
 
     def write(self) -> None:
@@ -320,8 +318,9 @@ Each change alone, then all that gained more than 0.1 points together (`combined
     def figures(self) -> str:
         """Draw Figures 3 and 4 and return what shows them."""
         from mirrormask.data.tasks.sts_tasks import SCALE, load_sts
-        from mirrormask.evaluation.score_figures import plane, similarity_density
-        from mirrormask.reporting.drawing import png
+        from mirrormask.evaluation.score_figures import similarity_density
+        from mirrormask.reporting.drawing import color, png
+        from mirrormask.reporting.figures import canvas
 
         chosen = {
             "mini, mean": self.records["main"].get(("untrained-mean", 0)),
@@ -338,12 +337,15 @@ Each change alone, then all that gained more than 0.1 points together (`combined
         (PAGE.parent / PLANE).parent.mkdir(exist_ok=True)
         parts = []
         if len(there) > 1:
-            shapes: list[Any] = [
-                SimpleNamespace(alignment=one["scores"]["alignment"], uniformity=one["scores"]["uniformity"])
-                for one in there.values()
-            ]
-            names = [f"{name} ({one['scores']['average']:.1f})" for name, one in there.items()]
-            (PAGE.parent / PLANE).write_bytes(png(plane(names, shapes)))
+            with canvas(6.4, 4.2, "Alignment against uniformity", grid="both", bold=True) as (figure, panel):
+                for number, (name, one) in enumerate(there.items()):
+                    place, label = one["scores"], f"{name} ({one['scores']['average']:.1f})"
+                    panel.scatter(place["uniformity"], place["alignment"], s=110, color=color(number), label=label)
+                panel.set_xlabel("uniformity  (lower: the space is used more evenly)")
+                panel.set_ylabel("alignment  (lower: pairs that\nmean the same are closer)")
+                panel.margins(0.25)
+                panel.legend(loc="upper left", borderaxespad=0.2)
+            (PAGE.parent / PLANE).write_bytes(png(figure))
             parts += ["## Figure 3: alignment and uniformity", f"![Models by alignment and uniformity]({PLANE})"]
             parts.append("On STS-B dev; in brackets the average over the five STS tasks; one seed each.")
         if len(drawn) > 1:
