@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from few_labels import METHODS, TASKS, table
+from classify_tables import RATES
+from few_labels import FEWEST, METHODS, table
 
 from mirrormask.evaluation.statistics.significance import sign_flip_p
 
 NAMES = {
     "contrast": "contrast, then a linear head",
-    "fine-tuning": "plain fine-tuning",
-    "setfit": "SetFit's procedure (setfit)",
-    "frozen": "linear head on the start as it is",
+    "fine-tuning": "fine-tuning",
+    "setfit": "SetFit",
+    "frozen": "linear head on the start",
 }
 OBJECTIVES = ("cross-entropy", "sup-con", "lcl")
 PUBLISHED = {
@@ -38,6 +39,23 @@ HARD = {
     "c": "joy, excitement, amusement, love",
     "d": "fear, nervousness, confusion, surprise",
 }
+
+FOUND = (
+    "**What was found.** With 8 labels a class contrast and then a linear head is ahead of plain fine-tuning of "
+    "`mini-sentence` by 2.3 points on the two tasks with ten seeds (MR and AG News, p = 0.002): less than the 3 points "
+    "over four tasks that were hoped for, and no more than SetFit's procedure. From all-MiniLM-L6-v2 it is ahead by "
+    "3.0 points on two other tasks (nine seeds, p = 0.055). On MR a linear head on `mini-sentence` as it is does as well "
+    "with 8 labels, and better with 32: an encoder that knows little of sentiment overfits to a few texts. On AG News, "
+    "and from all-MiniLM-L6-v2, contrast is better than that too. The lowest rate of the search was chosen most often, "
+    "so the benchmark now begins at 1e-5.",
+    "",
+    "**What is missing.** The machine was shared and its time ran out. With `mini-sentence` SST-2 has four seeds, CR "
+    "two, and neither has 32 labels a class; from all-MiniLM-L6-v2 MR, AG News and 32 labels were not run. Of the "
+    "label-aware paper's tables only a part of the search for a rate was run, so nothing can be said about `sup-con` "
+    "and `lcl` yet. The commands below make the rest; the records so far are in "
+    "`docs/results/classify-records`.",
+)
+"""What the records say, by hand: to be written anew with them."""
 
 Rows = list[dict[str, Any]]
 
@@ -59,9 +77,11 @@ def _head() -> list[str]:
     return [
         "# Learning with labels",
         "",
-        "What contrast is worth where texts have labels: with few of them, and with many. One H200, bf16, `mini` and "
-        "`mini-sentence` as they ship (`mirrormask info` names their editions). Everything was chosen on dev texts, by "
-        "seeds that are not reported; p-values are of sign flips paired by seed.",
+        "What contrast is worth where texts have labels: with few of them, and with many. One H200, bf16, the second "
+        "editions of `mini` and `mini-sentence`. Everything was chosen on dev texts, by seeds that are not reported; "
+        "p-values are of sign flips paired by seed.",
+        "",
+        *FOUND,
         "",
         "```bash",
         "python benchmarks/few_labels.py --task sst2 --out records/few-sst2.jsonl       # and mr, cr, ag",
@@ -76,34 +96,40 @@ def _head() -> list[str]:
 def _few(paths: Sequence[Path]) -> list[str]:
     if not paths:
         return []
+    searched = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    rates, steps = ({row[key] for row in searched if row["phase"] == "search"} for key in ("rate", "steps"))
     lines = [
         "## Few labels",
         "",
-        "Accuracy in percent. Every method gets the same texts, the same start and the same search (rates 1e-4, 3e-4, "
-        "1e-3 with 30 and with 90 steps, for each task and size, by the accuracy on 500 dev texts, or 872 of SST-2, "
-        "over two seeds). SST-2 is its 6,920 sentences, without the phrases; of MR and CR 500 texts are dev and 2,000 "
-        "and 1,500 test, drawn once; AG News is tested on 2,000 texts of its test set. SetFit's own package needs two "
-        "packages that the machine does not have, so its procedure is written out in the benchmark.",
+        "Accuracy in percent. Every method gets the same texts, the same start and the same search (rates "
+        f"{', '.join(f'{each:g}' for each in sorted(rates))} with {' and with '.join(map(str, sorted(steps)))} steps, "
+        "for each task and size, by the accuracy on 500 dev texts, 872 of SST-2, over two seeds). SST-2 is its 6,920 "
+        "sentences, without the phrases; of MR and CR 500 texts are dev and 2,000 and 1,500 test, drawn once; AG News "
+        "is tested on 2,000 texts of its test set. SetFit's package needs two more that the machine does not have, so "
+        "its procedure is written out in the benchmark (setfit). Seeds are those that all methods of a row have; a "
+        "p-value is told from six of them on.",
         "",
     ]
-    for name, found in table(paths).items():
+    for name, tasks in table(paths).items():
         start, size = name.removesuffix(" a class").rsplit(", ", 1)
-        tasks = [each for each in TASKS if each in found["methods"]["contrast"]]
         lines += [
-            f"**{start}, {size} labels a class**, {found['seeds']} seeds",
+            f"**{start}, {size} labels a class**",
             "",
-            "| method | " + " | ".join(tasks) + " | mean | ± | contrast is ahead by | p |",
-            "|---|" + "---:|" * (len(tasks) + 4),
+            "| task | seeds | "
+            + " | ".join(NAMES[each] for each in (*METHODS, "frozen"))
+            + " | contrast − fine-tuning "
+            "| p | contrast − SetFit | p | contrast − start | p |",
+            "|---|" + "---:|" * 11,
         ]
-        for method in (*METHODS, "frozen"):
-            if method not in found["methods"]:
-                continue
-            scores, against = found["methods"][method], found["contrast_against"].get(method)
-            numbers = [f"{scores[each]:.1f}" for each in (*tasks, "mean")]
-            ahead = ["", ""] if against is None else [f"{against['by']:+.1f}".replace("-", "−"), f"{against['p']:.3g}"]
-            lines.append(f"| {NAMES[method]} | " + " | ".join([*numbers, f"{scores['spread']:.1f}", *ahead]) + " |")
-        lines.append("")
-        lines += [_chosen(paths, start, int(size)), ""]
+        for task, found in tasks.items():
+            numbers = [f"{found['methods'][each]:.1f}" for each in (*METHODS, "frozen")]
+            told = []
+            for other in ("fine-tuning", "setfit", "frozen"):
+                against = found["contrast_against"][other]
+                chance = f"{against['p']:.2g}" if found["seeds"] >= FEWEST else ""
+                told += [f"{against['by']:+.1f}".replace("-", "−"), chance]
+            lines.append(f"| {task} | {found['seeds']} | " + " | ".join([*numbers, *told]) + " |")
+        lines += ["", _chosen(paths, start, int(size)), ""]
     return lines
 
 
@@ -130,12 +156,19 @@ def _tables(rows: Rows) -> list[str]:
         "The datasets of Suresh and Ong (2021), as far as they are at hand (Empathetic Dialogues and ISEAR are not), "
         "from `mini` with mean pooling: batches of 64 (128 above 15,000 texts), four epochs, of which the best on dev "
         "is kept, rate 1e-4 or 4e-4 by one seed on dev, no augmentation, shares and temperature as the papers have "
-        "them. GoEmotions is its texts of one label without neutral, 27 classes; SST-2 its 6,920 sentences. Accuracy "
-        "in percent, mean and deviation over seeds, below it the paper's with two ELECTRA-base; ECE is the expected "
-        "calibration error after the temperature, entropy that of the predictions in bits.",
+        "them. GoEmotions is its texts of one label without neutral, 27 classes; SST-2 its 6,920 sentences.",
         "",
     ]
-    lines += _objectives(rows, ["sst2", "sst5", "emoint", "goemotions"])
+    measured = [name for name in ("sst2", "sst5", "emoint", "goemotions") if _of(rows, name)]
+    if measured:
+        lines += [
+            "Accuracy in percent, mean and deviation over seeds, below it the paper's with two ELECTRA-base; ECE is "
+            "the expected calibration error after the temperature, entropy that of the predictions in bits, both for the "
+            "three objectives.",
+            "",
+            *_objectives(rows, measured),
+        ]
+    lines += _searched(rows)
     counts = [name for name in ("goemotions:4", "goemotions:8", "goemotions:16") if _of(rows, name)]
     if counts:
         lines += ["### Number of classes", "", "The most frequent classes of GoEmotions.", ""]
@@ -151,6 +184,19 @@ def _tables(rows: Rows) -> list[str]:
         ]
         lines += _objectives(rows, hard, note=False)
     return lines
+
+
+def _searched(rows: Rows) -> list[str]:
+    """Return what the search for a rate found on dev: one seed, no claim."""
+    found: dict[tuple[str, str], dict[float, float]] = defaultdict(dict)
+    for row in rows:
+        if row["phase"] == "search" and not row["augment"]:
+            found[row["set"], row["objective"]][row["rate"]] = row["dev"]
+    lines = ["| set | objective | " + " | ".join(f"rate {rate:g}" for rate in RATES) + " |", "|---|---|---:|---:|"]
+    for (name, objective), devs in found.items():
+        shown = [f"{devs[rate]:.1f}" if rate in devs else "not run" for rate in RATES]
+        lines.append(f"| {name} | {objective} | " + " | ".join(shown) + " |")
+    return ["Accuracy on dev in the search for a rate, one seed:", "", *lines, ""]
 
 
 def _of(rows: Rows, name: str) -> Rows:

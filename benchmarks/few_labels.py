@@ -43,9 +43,11 @@ from mirrormask.views.dropout import Dropout
 
 TASKS = ("sst2", "mr", "cr", "ag")
 METHODS = ("contrast", "fine-tuning", "setfit")
-RATES, STEPS = (1e-4, 3e-4, 1e-3), (30, 90)
+RATES, STEPS = (1e-5, 3e-5, 1e-4, 3e-4), (30, 90)
 SEARCHED, SEEDS = (1000, 1001), tuple(range(10))
 PAIRS = 16
+FEWEST = 6
+"""Seeds of a task below which no p-value can be small."""
 
 
 class Pairs:
@@ -160,33 +162,41 @@ def measure(name: str, start: str, sizes: Sequence[int], seeds: Sequence[int], r
 
 
 def table(paths: Sequence[Path]) -> dict[str, Any]:
-    """Return, by start and size, what every method reaches, and by how much contrast is ahead, over seeds."""
+    """Return, by start and size and then by task, what every method reaches over the seeds that all of them have.
+
+    Where several tasks have at least six seeds, their mean stands beside them, over the seeds that all have.
+    """
     rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
     found: dict[tuple[str, int], dict[str, dict[str, dict[int, float]]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
         if row["phase"] == "test":
-            found[row["start"], row["size"]][row["method"]].setdefault(row["task"], {})[row["seed"]] = row["test"]
+            found[row["start"], row["size"]][row["task"]].setdefault(row["method"], {})[row["seed"]] = row["test"]
     report = {}
-    for (start, size), methods in sorted(found.items()):
-        tasks = [name for name in TASKS if all(name in each for each in methods.values())]
-        if not tasks:
-            continue
-        seeds = sorted(set.intersection(*(set(each[name]) for each in methods.values() for name in tasks)))
-        means = {
-            m: np.array([np.mean([each[name][s] for name in tasks]) for s in seeds]) for m, each in methods.items()
-        }
-        shown = {
-            m: {
-                **{name: float(np.mean([each[name][s] for s in seeds])) for name in tasks},
-                "mean": float(means[m].mean()),
-                "spread": float(means[m].std(ddof=1)) if len(seeds) > 1 else 0.0,
+    for (start, size), tasks in sorted(found.items()):
+        whole = {name: each for name in TASKS if len(each := tasks.get(name, {})) == len(METHODS) + 1}
+        shared = {name: sorted(set.intersection(*map(set, each.values()))) for name, each in whole.items()}
+        shown = {name: _compared(each, shared[name]) for name, each in whole.items() if shared[name]}
+        enough = [name for name, seeds in shared.items() if len(seeds) >= FEWEST]
+        seeds = sorted(set.intersection(*(set(shared[name]) for name in enough))) if enough else []
+        if len(enough) > 1 and seeds:
+            means = {
+                m: {s: float(np.mean([whole[name][m][s] for name in enough])) for s in seeds}
+                for m in (*METHODS, "frozen")
             }
-            for m, each in methods.items()
-        }
-        ahead = {m: means["contrast"] - means[m] for m in methods if m != "contrast"}
-        against = {m: {"by": float(d.mean()), "p": sign_flip_p(d)} for m, d in ahead.items()}
-        report[f"{start}, {size} a class"] = {"seeds": len(seeds), "methods": shown, "contrast_against": against}
+            shown[f"mean of {', '.join(enough)}"] = _compared(means, seeds)
+        report[f"{start}, {size} a class"] = shown
     return report
+
+
+def _compared(methods: dict[str, dict[int, float]], seeds: Sequence[int]) -> dict[str, Any]:
+    """Return the mean of every method over seeds, and by how much contrast is ahead of the others."""
+    values = {method: np.array([each[seed] for seed in seeds]) for method, each in methods.items()}
+    ahead = {method: values["contrast"] - each for method, each in values.items() if method != "contrast"}
+    return {
+        "seeds": len(seeds),
+        "methods": {method: float(each.mean()) for method, each in values.items()},
+        "contrast_against": {m: {"by": float(d.mean()), "p": sign_flip_p(d)} for m, d in ahead.items()},
+    }
 
 
 def main() -> None:

@@ -43,9 +43,10 @@ def test_from_runs_to_the_page(
     assert {row["method"] for row in lines if row["phase"] == "test"} == {"contrast", "fine-tuning", "setfit", "frozen"}
     assert sum(row["phase"] == "search" for row in lines) == 3 * 2
     report = parts["few_labels"].table(sorted(tmp_path.glob("few-*.jsonl")))["tiny, 4 a class"]
-    assert report["seeds"] == 2 and set(report["contrast_against"]) == {"fine-tuning", "setfit", "frozen"}
-    mean = sum(report["methods"]["setfit"][name] for name in ("sst2", "mr")) / 2
-    assert report["methods"]["setfit"]["mean"] == pytest.approx(mean)
+    assert set(report) == {"sst2", "mr"}, "no mean over so few seeds"
+    assert report["mr"]["seeds"] == 2 and set(report["mr"]["contrast_against"]) == {"fine-tuning", "setfit", "frozen"}
+    reached = [row["test"] for row in lines if row["phase"] == "test" and row["method"] == "setfit"]
+    assert report["mr"]["methods"]["setfit"] == pytest.approx(sum(reached) / 2)
     options = ("--start", tiny_folder, "--seeds", "2", "--batch", "16", "--out", tmp_path / "tables-x.jsonl")
     run(parts["classify_tables"], monkeypatch, "--set", "emoint", *options)
     cost = ("--model", tiny_folder, "--batch", "8", "--rounds", "2", "--out", tmp_path / "cost.json")
@@ -54,8 +55,25 @@ def test_from_runs_to_the_page(
     page = tmp_path / "page.md"
     run(parts["classify_page"], monkeypatch, tmp_path, "--out", page)
     text = page.read_text(encoding="utf-8")
-    for said in ("# Learning with labels", "(setfit)", "| emoint |", "4 labels a class", "sup-con"):
+    for said in ("# Learning with labels", "(setfit)", "| emoint | 2 |", "4 labels a class", "sup-con"):
         assert said in text, said
+
+
+def test_the_mean_is_over_tasks_and_seeds_that_all_methods_have(tmp_path: Path) -> None:
+    rows = [
+        {"phase": "test", "task": task, "start": "s", "size": 8, "method": method, "seed": seed, "test": value + seed}
+        for task, seeds, shift in (("mr", 8, 0.0), ("ag", 7, 10.0), ("cr", 2, 99.0))
+        for method, value in (("contrast", 60.0), ("fine-tuning", 57.0), ("setfit", 60.5), ("frozen", 58.0))
+        for seed in range(seeds)
+        for value in (value + shift,)
+    ]
+    path = tmp_path / "few.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = few_labels.table([path])["s, 8 a class"]
+    assert set(found) == {"mr", "cr", "ag", "mean of mr, ag"}
+    mean = found["mean of mr, ag"]
+    assert mean["seeds"] == 7 and mean["methods"]["contrast"] == pytest.approx(68.0)
+    assert mean["contrast_against"]["fine-tuning"] == {"by": pytest.approx(3.0), "p": pytest.approx(2**-6)}
 
 
 def test_no_run_is_begun_when_time_is_over(

@@ -39,23 +39,26 @@ from mirrormask.training.quick_dropout import quickened
 from mirrormask.training.settings import Settings
 from mirrormask.views import View, Vocabulary, views
 
-FEW = 64
-"""Texts a class up to which `auto` takes contrast and then a linear head."""
+FEW = 32
+"""Texts a class up to which `auto` takes contrast and then a linear head: beyond it no gain was measured."""
 
-FEWEST_STEPS = 50
-"""Updates of contrast at least, where a pass over few texts is one or two of them."""
+FEWEST_STEPS = 30
+"""Updates of contrast at least, where a pass over few texts is one or two of them; more of them only overfit."""
 
 MOST_FITTED = 20_000
 """Texts that a linear head is fitted on at most."""
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "cross-entropy": {"batch_size": 32, "epochs": 5.0, "learning_rate": 1e-4},
-    "sup-con": {"batch_size": 32, "epochs": 5.0, "learning_rate": 1e-4},
-    "lcl": {"batch_size": 32, "epochs": 5.0, "learning_rate": 1e-4},
+    "cross-entropy": {"batch_size": 32, "epochs": 5.0, "learning_rate": 3e-4},
+    "sup-con": {"batch_size": 32, "epochs": 5.0, "learning_rate": 3e-4},
+    "lcl": {"batch_size": 32, "epochs": 5.0, "learning_rate": 3e-4},
     "contrast": {"batch_size": 64, "epochs": 2.0, "learning_rate": 1e-4},
 }
 COMMON: dict[str, Any] = {"warmup": 0.1, "weight_decay": 0.01, "max_length": 128}
 """What classification takes unless told otherwise."""
+
+LARGE, LARGE_RATE = 50_000_000, 0.1
+"""Parameters from which on a model takes a tenth of these rates, which are those of a small one."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -248,7 +251,7 @@ class _Run:
         each = len(self.whole) / len(self.labels)
         few = each <= FEW and self.how.head == "linear"
         chosen = "contrast" if few else "cross-entropy"
-        why = "contrast first, then a linear head, is best for few labels" if few else "there are labels enough for it"
+        why = "contrast first, then a linear head, for few labels" if few else "there are labels enough for it"
         self.reporter.say(f"{each:.0f} texts a class: the objective is {chosen} ({why}).")
         return chosen
 
@@ -280,6 +283,8 @@ class _Run:
     def _settings(self, training: dict[str, Any]) -> Settings:
         self.given = training
         own = {**COMMON, **DEFAULTS[self.objective], "patience": 4 if self.aside is not None else 0}
+        if sum(each.numel() for each in self.encoder.parameters()) >= LARGE:
+            own["learning_rate"] *= LARGE_RATE
         positions = getattr(self.encoder[0].model.config, "max_position_embeddings", None)
         longest = int(min(positions or 512, self.encoder.tokenizer.model_max_length))
         own["max_length"] = min(own["max_length"], longest)
