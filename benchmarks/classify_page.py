@@ -44,9 +44,9 @@ FOUND = (
     "**What was found.** With 8 labels a class contrast and then a linear head is ahead of plain fine-tuning of "
     "`mini-sentence` by 2.3 points on the two tasks with ten seeds (MR and AG News, p = 0.002): less than the 3 points "
     "over four tasks that were hoped for, and no more than SetFit's procedure. From all-MiniLM-L6-v2 it is ahead by "
-    "3.0 points on two other tasks (nine seeds, p = 0.055). On MR a linear head on `mini-sentence` as it is does as well "
-    "with 8 labels, and better with 32: an encoder that knows little of sentiment overfits to a few texts. On AG News, "
-    "and from all-MiniLM-L6-v2, contrast is better than that too. The lowest rate of the search was chosen most often, "
+    "3.0 points on two other tasks (nine seeds, p = 0.055). On MR a linear head on `mini-sentence` as it is does as "
+    "well with 8 labels, and better with 32: an encoder that knows little of sentiment overfits to a few texts. On AG "
+    "News, and from all-MiniLM-L6-v2, contrast is better than that too. The lowest rate of the search was chosen most often, "
     "so the benchmark now begins at 1e-5.",
     "",
     "**What is missing.** The machine was shared and its time ran out. With `mini-sentence` SST-2 has four seeds, CR "
@@ -163,8 +163,8 @@ def _tables(rows: Rows) -> list[str]:
     if measured:
         lines += [
             "Accuracy in percent, mean and deviation over seeds, below it the paper's with two ELECTRA-base; ECE is "
-            "the expected calibration error after the temperature, entropy that of the predictions in bits, both for the "
-            "three objectives.",
+            "the expected calibration error after the temperature, entropy that of the predictions in bits, "
+            "both for the three objectives.",
             "",
             *_objectives(rows, measured),
         ]
