@@ -46,8 +46,8 @@ FOUND = (
     "over four tasks that were hoped for, and no more than SetFit's procedure. From all-MiniLM-L6-v2 it is ahead by "
     "3.0 points on two other tasks (nine seeds, p = 0.055). On MR a linear head on `mini-sentence` as it is does as "
     "well with 8 labels, and better with 32: an encoder that knows little of sentiment overfits to a few texts. On AG "
-    "News, and from all-MiniLM-L6-v2, contrast is better than that too. The lowest rate of the search was chosen most often, "
-    "so the benchmark now begins at 1e-5.",
+    "News, and from all-MiniLM-L6-v2, contrast is better than that too. The lowest rate of the search was chosen most "
+    "often, so the benchmark now begins at 1e-5.",
     "",
     "**What is missing.** The machine was shared and its time ran out. With `mini-sentence` SST-2 has four seeds, CR "
     "two, and neither has 32 labels a class; from all-MiniLM-L6-v2 MR, AG News and 32 labels were not run. Of the "
