@@ -91,6 +91,13 @@ def test_several_labels(write: Write) -> None:
     assert listed.several and listed.labels == (("joy", "love"), ("joy",)), "a list says so by itself"
 
 
+def test_several_labels_are_not_taken_for_one(write: Write) -> None:
+    rows = [{"text": "a", "label": label} for label in ("joy", "love", "joy,love")]
+    with pytest.raises(DataError, match="holds 'joy,love' and its parts alone too.* --several"):
+        read_classified(write(rows))
+    assert len(read_classified(write([{"text": "a", "label": "joy, and more"}, {"text": "b", "label": "joy"}]))) == 2
+
+
 def test_a_label_that_was_not_learned_is_named() -> None:
     data = Classified("rows.csv", ("a", "b"), (("joy",), ("angr",)))
     with pytest.raises(

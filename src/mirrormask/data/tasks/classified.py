@@ -208,8 +208,15 @@ def _named(label: str, names: Sequence[str], source: str) -> str:
 
 
 def _check_classes(labels: Sequence[tuple[str, ...]], column: str, source: str) -> None:
-    """Refuse a column of scores or of names of rows."""
+    """Refuse a column of scores, of names of rows, or of several labels a cell that were taken for one."""
     different = {label for each in labels for label in each}
+    parts = {label: [part.strip() for part in _SEPARATORS.split(label)] for label in different}
+    joined = next((label for label, each in parts.items() if len(each) > 1 and different.issuperset(each)), None)
+    if joined is not None:
+        raise DataError(
+            f"The column {column!r} of {source} holds {joined!r} and its parts alone too: these are several labels a "
+            "text. Read them so with --several."
+        )
     fractions = [label for label in different if re.fullmatch(r"-?\d*\.\d+(e-?\d+)?", label)]
     if len(fractions) > len(different) / 2 and len(different) > 2:
         raise DataError(
