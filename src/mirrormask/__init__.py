@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mirrormask.heads.classifier import Classifier
     from mirrormask.models.encoder import build_encoder, load, save_encoder
     from mirrormask.models.masked_lm import MaskedLM
+    from mirrormask.prompting.saved_prompt import PromptModel
     from mirrormask.runs.classify import Classification, classify
     from mirrormask.runs.train import train
     from mirrormask.search.index import Index
@@ -32,6 +33,7 @@ __all__ = [
     "Index",
     "MaskedLM",
     "MirrormaskError",
+    "PromptModel",
     "__version__",
     "build_encoder",
     "classify",
@@ -47,6 +49,7 @@ _WHERE = {
     "Index": "mirrormask.search.index",
     "MaskedLM": "mirrormask.models.masked_lm",
     "MirrormaskError": "mirrormask.core.errors",
+    "PromptModel": "mirrormask.prompting.saved_prompt",
     "build_encoder": "mirrormask.models.encoder",
     "classify": "mirrormask.runs.classify",
     "evaluate": "mirrormask.evaluation.evaluate",

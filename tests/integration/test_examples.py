@@ -17,9 +17,15 @@ SAID = {
     "read_masks": ["The old [MASK] crossed the river.", "layer -1: (", "mean log-likelihood"],
     "compose_a_method": ["3 steps in", "'InputNoise'"],
     "classify_texts": ["learned by contrast", "a lovely evening: "],
+    "label_by_cloze": ["in the storm.  without training: ", "; after four examples: "],
 }
 WORDS = ("red", "gray", "old", "long", "tall")
-OPTIONS = {"classify_texts": ["--steps", "3"], "train_on_texts": ["--steps", "3"], "compose_a_method": ["--steps", "3"]}
+OPTIONS = {
+    "label_by_cloze": ["--steps", "3"],
+    "classify_texts": ["--steps", "3"],
+    "train_on_texts": ["--steps", "3"],
+    "compose_a_method": ["--steps", "3"],
+}
 
 
 def run(

@@ -42,6 +42,9 @@ def test_the_ensemble_is_saved_and_opened(
     again = PromptModel.load(tmp_path / "prompt")
     assert again.task == model.task or again.task.labels == model.task.labels
     assert again.scores(examples) == pytest.approx(model.scores(examples), abs=1e-5)
+    label, share = again.predict([examples.fields[0]["text"]])[0]
+    assert label == examples.labels[0]
+    assert share == pytest.approx(np.exp(model.scores(examples)[0].max()), abs=1e-4)
     (tmp_path / "prompt" / "prompt.json").write_text("{}")
     with pytest.raises(ModelError, match="is damaged"):
         PromptModel.load(tmp_path / "prompt")

@@ -10,7 +10,7 @@ classifier/                    what the members were distilled into, a sentence 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,13 @@ class PromptModel:
         if self.classifier is not None:
             return log_softmax(self.classifier.logits([plain_text(each) for each in examples.fields]))
         return log_softmax(merged([scores_of(member, examples) for member in self.members], self.weights))
+
+    def predict(self, texts: Sequence[str | Mapping[str, str]]) -> list[tuple[str, float]]:
+        """Return the label and its probability for each text, or for each row of a task with several fields."""
+        fields = [{"text": each} if isinstance(each, str) else dict(each) for each in texts]
+        found = self.answers(Examples(fields))
+        sure = np.exp(found.scores.max(1)).tolist()
+        return [(found.labels[number], share) for number, share in zip(found.predicted, sure, strict=True)]
 
     def answers(self, examples: Examples) -> Answers:
         """Return the labels of texts."""
