@@ -30,10 +30,24 @@ METHODS = (
 SUPERGLUE = ("boolq", "cb", "copa", "multirc", "record", "rte", "wic", "wsc")
 
 
-def records(folder: Path, start: str) -> list[Record]:
+PAIRS = 6
+"""Pairs from which on a p-value is said: with fewer, sign flips cannot show 0.05."""
+
+
+class Records(dict[str, Record]):
+    """Records by name, from the folder of the runs or from the file that the page keeps beside it."""
+
+    @classmethod
+    def read(cls, path: Path) -> Records:
+        """Return the records of a folder, or of one file."""
+        if path.is_file():
+            return cls(json.loads(path.read_text(encoding="utf-8")))
+        return cls({each.stem: json.loads(each.read_text(encoding="utf-8")) for each in sorted(path.glob("*.json"))})
+
+
+def records(folder: Records, start: str) -> list[Record]:
     """Return the records whose names start so, in their order."""
-    found = sorted(folder.glob(f"{start}*.json"))
-    return [{**json.loads(path.read_text(encoding="utf-8")), "name": path.stem} for path in found]
+    return [{**record, "name": name} for name, record in sorted(folder.items()) if name.startswith(start)]
 
 
 def values(rows: Sequence[Record], key: str) -> list[float]:
@@ -54,14 +68,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
 
 
-def against(rows: Sequence[Record], one: str, other: str) -> tuple[float, float]:
-    """Return the mean difference of two methods over the same seeds, and its p-value."""
+def against(rows: Sequence[Record], one: str, other: str) -> tuple[float, float | None]:
+    """Return the mean difference of two methods over the same seeds, and its p-value where there are enough."""
     both = [row for row in rows if other in row and (one in row or (one == "pattern" and row.get("patterns")))]
     gap = np.array(values(both, one)) - np.array(values(both, other))
-    return float(gap.mean()), sign_flip_p(gap)
+    return float(gap.mean()), sign_flip_p(gap) if len(gap) >= PAIRS else None
 
 
-def few(folder: Path, name: str, size: int, start: str = "few") -> list[Record]:
+def few(folder: Records, name: str, size: int, start: str = "few") -> list[Record]:
     return [row for row in records(folder, f"{start}-{name}-{size}-") if row.get("size") == size]
 
 
@@ -73,7 +87,7 @@ def method_table(groups: Sequence[tuple[str, list[Record]]]) -> str:
             cell = spread(values(found, key))
             if key != "classifier" and cell != "–":
                 gap, p = against(found, key, "classifier")
-                cell += f" ({gap:+.1f}, p {p:.3f})"
+                cell += f" ({gap:+.1f})" if p is None else f" ({gap:+.1f}, p {p:.3f})"
             cells.append(cell)
         if any(cell != "–" for cell in cells):
             rows.append([said, *cells])
@@ -85,39 +99,76 @@ def verdict(found: list[Record], title: str, bar: float = 5.0) -> str:
     if not found:
         return f"{title}: no runs."
     gap, p = against(found, "pet", "classifier")
+    said = f"{title}: PET is {abs(gap):.1f} points {'above' if gap >= 0 else 'below'} the classifier over "
+    if p is None:
+        return f"{said}{len(found)} seeds, too few to say whether the bar of {bar:g} points, p < 0.05, is met."
     held = gap >= bar and p < 0.05
-    return (
-        f"{title}: PET is {abs(gap):.1f} points {'above' if gap >= 0 else 'below'} the classifier over "
-        f"{len(found)} seeds (p {p:.4f}): the bar of {bar:g} points is {'met' if held else 'not met'}."
+    return f"{said}{len(found)} seeds (p {p:.4f}): the bar of {bar:g} points is {'met' if held else 'not met'}."
+
+
+def few_examples(folder: Records) -> str:
+    groups, adapted = (
+        [
+            (f"{name.upper()} ({len(found)} seeds)", found)
+            for name in ("mr", "imdb")
+            if (found := few(folder, name, 32, kind))
+        ]
+        for kind in ("few", "adapted")
     )
-
-
-def few_examples(folder: Path) -> str:
-    groups = [(name.upper(), few(folder, name, 32)) for name in ("mr", "imdb")]
-    adapted = [(name.upper(), few(folder, name, 32, "adapted")) for name in ("mr", "imdb")]
+    if not groups:
+        return ""
     text = "## 32 examples\n\nAccuracy on 2,000 test texts, mean and standard deviation over seeds; in brackets the "
-    text += "difference from the classifier with the same seeds and its p-value (sign flips).\n\n"
+    text += "difference from the classifier with the same seeds, and its p-value (sign flips) where there are at least "
+    text += f"{PAIRS} seeds.\n\n"
     text += method_table(groups) + "\n"
     chosen = {name: rows[0]["chosen"] for name, rows in groups if rows}
     for name, each in chosen.items():
         text += (
-            f"{name}: the classifier learns at {each['classifier'][0]:g} for {each['classifier'][1]} steps, patterns "
-            f"at {each['pattern'][0]:g} for {each['pattern'][1]}; both were chosen among the same nine settings, by "
-            "500 dev texts and seeds that are not reported.\n"
+            f"{name.split()[0]}: the classifier learns at {each['classifier'][0]:g} for {each['classifier'][1]} steps, "
+            f"patterns at {each['pattern'][0]:g} for {each['pattern'][1]}; both were chosen among the same nine "
+            "settings, by 500 dev texts and seeds that are not reported.\n\n"
         )
-    text += "\n" + "\n\n".join(verdict(rows, name) for name, rows in groups) + "\n\n"
+    text += "\n\n".join(verdict(rows, name.split()[0]) for name, rows in groups) + "\n\n"
+    for name, rows in groups:
+        ahead = np.mean(values(rows, "probe") or [0]) - np.mean(values(rows, "pet"))
+        if ahead > 0:
+            text += f"On {name.split()[0]} the linear probe on `mini-sentence` is {ahead:.1f} points above PET.\n\n"
     if any(rows for _, rows in adapted):
         text += (
             "After `mirrormask pretrain --init mini` on the unlabelled reviews (the pools of both sets, never dev or "
         )
         text += "test texts), everything else the same:\n\n" + method_table(adapted) + "\n"
-        text += "\n\n".join(verdict(rows, f"{name}, continued") for name, rows in adapted) + "\n\n"
+        text += "\n\n".join(verdict(rows, f"{name.split()[0]}, continued") for name, rows in adapted) + "\n\n"
     return text
 
 
-def sizes(folder: Path) -> str:
+def settings(folder: Records) -> str:
+    """The dev accuracies by which rate and steps were chosen."""
+    rows = []
+    for name in ("mr", "imdb"):
+        for method in ("classifier", "pattern"):
+            found = records(folder, f"search-{name}-{method}-")
+            for rate in sorted({row["rate"] for row in found}):
+                same = [row["accuracy"] for row in found if row["rate"] == rate]
+                means = [f"{100 * np.mean([each[steps] for each in same]):.1f}" for steps in same[0]]
+                rows.append([name.upper(), method, f"{rate:g}", *means])
+    if not rows:
+        return ""
+    text = (
+        "Dev accuracy with 32 examples, mean over two seeds, by rate and number of steps of 16 examples; `pattern` is "
+    )
+    steps = list(records(folder, "search-")[0]["accuracy"])
+    return (
+        text
+        + "the first pattern alone:\n\n"
+        + table(["set", "method", "rate", *(f"{n} steps" for n in steps)], rows)
+        + "\n"
+    )
+
+
+def sizes(folder: Records) -> str:
     header, groups = [], []
-    for size in (10, 32, 100, 1000):
+    for size in (10, 32, 100, 1000) if any(few(folder, "mr", each) for each in (10, 100, 1000)) else ():
         found = few(folder, "mr", size)
         if found:
             header.append(f"{size} ({len(found)} seeds)")
@@ -134,7 +185,7 @@ def sizes(folder: Path) -> str:
     return text + method_table(list(zip(header, groups, strict=True))) + "\n"
 
 
-def blame(folder: Path) -> str:
+def blame(folder: Records) -> str:
     """Zero-shot by patterns and words: which of them carries the label?"""
     text = (
         "## Words, patterns, or what the model knows\n\nZero-shot accuracy, plain and calibrated by 2,000 unlabelled "
@@ -167,7 +218,7 @@ def blame(folder: Path) -> str:
     return text if shown else ""
 
 
-def ipet(folder: Path) -> str:
+def ipet(folder: Records) -> str:
     rows, said = [], []
     for name in ("ag-news", "mr"):
         found = records(folder, f"ipet-{name}-")
@@ -175,8 +226,12 @@ def ipet(folder: Path) -> str:
             continue
         zero, last, mean = (values(found, key) for key in ("zero", "ipet", "ensemble"))
         gap = np.array(last) - np.array(zero)
-        p = sign_flip_p(gap)
-        rows.append([name, spread(zero), spread(mean), spread(last), f"{gap.mean():+.1f}", f"{p:.4f}", str(len(found))])
+        p = sign_flip_p(gap) if len(gap) >= PAIRS else None
+        shown = "–" if p is None else f"{p:.4f}"
+        rows.append([name, spread(zero), spread(mean), spread(last), f"{gap.mean():+.1f}", shown, str(len(found))])
+        if p is None:
+            said.append(f"{name}: too few seeds to say anything.")
+            continue
         held = gap.mean() > 0 and p < 0.05
         said.append(f"{name}: iPET from zero labels {'beats' if held else 'does not beat'} calibrated zero-shot.")
     if not rows:
@@ -186,8 +241,10 @@ def ipet(folder: Path) -> str:
     return text + "texts a seed.\n\n" + table(header, rows) + "\n" + " ".join(said) + "\n\n"
 
 
-def facts(folder: Path) -> str:
+def facts(folder: Records) -> str:
     found = records(folder, "facts-")
+    if not found and not records(folder, "volatility"):
+        return ""
     text = "## Facts: LAMA\n\n"
     if found:
         keys = ("manual", "fine-tuning", "manual+fine-tuning", "p-tuning", "majority")
@@ -227,7 +284,7 @@ def shown(found: Record | None, key: str = "accuracy") -> str:
     return "–" if found is None or key not in found else f"{100 * found[key]:.1f}"
 
 
-def superglue(folder: Path) -> str:
+def superglue(folder: Records) -> str:
     groups = {name: records(folder, f"superglue-{name}-") for name in SUPERGLUE}
     if not any(groups.values()):
         return ""
@@ -278,7 +335,7 @@ def superglue(folder: Path) -> str:
     return text
 
 
-def chinese(folder: Path) -> str:
+def chinese(folder: Records) -> str:
     zero = {row["name"]: row for row in records(folder, "zero-sentiment-zh")}
     runs = records(folder, "chinese-")
     if not zero:
@@ -307,11 +364,53 @@ def chinese(folder: Path) -> str:
     return text + "Chinese news is at hand to score it on.\n\n"
 
 
-def page(folder: Path) -> str:
+EXPECTED = {
+    "32 examples on MR": ("few-mr-32-", 10),
+    "32 examples on IMDB": ("few-imdb-32-", 10),
+    "32 examples on MR after `pretrain --init mini`": ("adapted-mr-32-", 10),
+    "32 examples on IMDB after `pretrain --init mini`": ("adapted-imdb-32-", 10),
+    "10 examples on MR": ("few-mr-10-", 10),
+    "100 examples on MR": ("few-mr-100-", 10),
+    "1000 examples on MR": ("few-mr-1000-", 10),
+    "iPET from no labels on MR": ("ipet-mr-", 10),
+    "iPET from no labels on AG News": ("ipet-ag-news-", 10),
+    "zero-shot by pattern and word": ("zero-", 7),
+    "relations of LAMA": ("facts-", 38),
+    "the wording of P17": ("volatility", 1),
+    "SuperGLUE, tasks times seeds": ("superglue-", 24),
+    "Chinese, seeds": ("chinese-", 10),
+}
+
+
+def missing(folder: Records) -> str:
+    """What the runs have not measured yet."""
+    rows = []
+    for title, (start, wanted) in EXPECTED.items():
+        there = len(records(folder, start))
+        if there < wanted:
+            rows.append([title, str(there), str(wanted)])
+    if not rows:
+        return ""
+    text = "## What was not measured\n\nThe time on the machine ran out before the runs did. The command above goes on "
+    text += "with what is missing: no claim is made about it here.\n\n"
+    return text + table(["runs", "measured", "wanted"], rows) + "\n"
+
+
+def page(folder: Records) -> str:
     """Return the whole page."""
-    sections: tuple[Callable[[Path], str], ...] = (few_examples, sizes, blame, ipet, facts, superglue, chinese)
-    text = "# Prompting\n\nCloze questions on `mini` (6 layers, 384 wide, uncased) and `mini-zh`, both of the "
-    text += "edition that ships: without training, from a few examples, and with soft prompts. "
+    sections: tuple[Callable[[Records], str], ...] = (
+        few_examples,
+        settings,
+        sizes,
+        blame,
+        ipet,
+        facts,
+        superglue,
+        chinese,
+        missing,
+    )
+    text = "# Prompting\n\nCloze questions on the second edition of `mini` (8 layers, 384 wide, uncased), "
+    text += "on one H200: without training, from a few examples, and with soft prompts. "
     text += "See [the guide](../guide/prompt.md).\n\n"
     text += "```bash\npython benchmarks/prompting_runs.py records --seconds 3600 --workers 4\n"
     text += "python benchmarks/prompting.py records --out docs/results/prompting.md\n```\n\n"
@@ -325,11 +424,15 @@ def page(folder: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("records", type=Path)
+    parser.add_argument("records", type=Path, help="the folder of the runs, or the .json beside the page")
     parser.add_argument("--out", type=Path, default=Path("docs/results/prompting.md"))
     asked = parser.parse_args()
+    found = Records.read(asked.records)
     with atomic_file(asked.out) as stream:
-        stream.write(page(asked.records))
+        stream.write(page(found))
+    with atomic_file(asked.out.with_suffix(".json")) as stream:
+        json.dump(found, stream, indent=1, sort_keys=True)
+        stream.write("\n")
 
 
 if __name__ == "__main__":
