@@ -34,6 +34,10 @@ PAIRS = 6
 """Pairs from which on a p-value is said: with fewer, sign flips cannot show 0.05."""
 
 
+PUBLISHED = ("31.3", "19.8", "31.4", "51.1")
+"""P@1 of bert-base-cased on the first four wordings of P17 (Liu et al. 2021, "GPT Understands, Too", Table 1)."""
+
+
 class Records(dict[str, Record]):
     """Records by name, from the folder of the runs or from the file that the page keeps beside it."""
 
@@ -274,9 +278,12 @@ def facts(folder: Records) -> str:
         text += "The three relations with the least gain and the three with the most:\n\n"
         text += table(["relation", *header], cells) + "\n"
     for row in records(folder, "volatility"):
-        text += f"One relation, *country* (P17, {row['facts']} facts), asked in slightly different words:\n\n"
-        cells = [[f"`{key}`", f"{100 * value:.1f}"] for key, value in row["precision"].items()]
-        text += table(["prompt", "P@1"], cells) + "\n"
+        text += f"One relation, *country* (P17, {row['facts']} facts of it), asked in slightly different words:\n\n"
+        published = [*PUBLISHED, *["–"] * (len(row["precision"]) - len(PUBLISHED))]
+        pairs = zip(row["precision"].items(), published, strict=False)
+        cells = [[f"`{key}`", f"{100 * value:.1f}", other] for (key, value), other in pairs]
+        text += table(["prompt", "P@1 of `mini`", "published, BERT-base"], cells) + "\n"
+        text += "The model is as volatile as the published one: a single word decides.\n\n"
     return text
 
 

@@ -26,6 +26,7 @@ import torch
 from prompting_data import LENGTHS, MODELS, SMALL, Set, load_set
 
 from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.seeding import generator
 from mirrormask.core.storage import read_json, write_json
 from mirrormask.models.bulk import encode_texts
 from mirrormask.models.encoder import load
@@ -35,7 +36,14 @@ from mirrormask.prompting.cloze import Cloze
 from mirrormask.prompting.cloze_rows import Examples, load_examples
 from mirrormask.prompting.cloze_task import ClozeTask, Question, open_task
 from mirrormask.prompting.distillation import Distilling, distill
-from mirrormask.prompting.lama import learn_facts, manual_templates, precision_at_1, read_facts, shared_vocabulary
+from mirrormask.prompting.lama import (
+    Facts,
+    learn_facts,
+    manual_templates,
+    precision_at_1,
+    read_facts,
+    shared_vocabulary,
+)
 from mirrormask.prompting.next_generation import Generations
 from mirrormask.prompting.pattern import Pattern
 from mirrormask.prompting.pattern_tuning import Tuning, scores_of, tune
@@ -314,6 +322,8 @@ def volatility(out: Path) -> dict[str, Any]:
     lm = base("mini")
     vocabulary = shared_vocabulary(lm.tokenizer)
     test = read_facts("P17", "test", lm.tokenizer, vocabulary)
+    rows = generator(7, "P17").permutation(len(test))[:400]
+    test = Facts("P17", [test.subjects[i] for i in rows], test.objects[rows], test.left_out)
     found = {}
     for template in VOLATILE:
         found[template] = precision_at_1(Cloze(lm, Pattern(template, lm.tokenizer, 64)), test, vocabulary)
