@@ -189,7 +189,8 @@ class Runs:
             outcomes = {"R+I": self.saved(data, kind, "R+I")}
             if not outcomes["R+I"]:
                 continue
-            others = {other: self.victim(data, other) for other in VICTIMS if other != kind}
+            there = [other for other in VICTIMS if (self.out / "victims" / f"{data}-{other}").is_dir()]
+            others = {other: self.victim(data, other) for other in there if other != kind}
             for other, each in zip(others, transfer_of(outcomes, list(others.values())), strict=True):
                 rows.append({"from": kind, "to": other, "texts": each.texts, "turned": each.turned})
         self.write(f"transfer-{data}", {"data": data, "attack": "R+I", "rows": rows})

@@ -150,8 +150,8 @@ def missing(found: Mapping[tuple[str, str, str], Record], records: Mapping[str, 
                 lines.append(
                     f"{shown} on {SETS[name]}: {'all attacks' if len(lost) == len(wanted) else ', '.join(lost)}"
                 )
-    if not any(name.startswith("transfer-") for name in records):
-        lines.append("transfer between victims")
+    if sum(len(each["rows"]) for name, each in records.items() if name.startswith("transfer-")) < 6:
+        lines.append("transfer between all victims")
     if not lines:
         return ""
     return "## What is not measured yet\n\nThe command above makes the rest: " + "; ".join(lines) + "."
@@ -185,7 +185,11 @@ def transfer(records: Mapping[str, Record]) -> str:
     if not rows:
         return ""
     head = ["data", "found against", "tried on", "right before", "turned too %"]
-    return f"## Transfer\n\nTexts that BAE-R+I found against one victim, tried on another.\n\n{table(head, rows, 3)}"
+    notes = "".join(
+        f"\n\n{each['note']}" for name, each in records.items() if name[:9] == "transfer-" and "note" in each
+    )
+    said = "Texts that BAE-R+I found against one victim, tried on another."
+    return f"## Transfer\n\n{said}\n\n{table(head, rows, 3)}{notes}"
 
 
 def hardening(records: Mapping[str, Record]) -> str:

@@ -39,7 +39,7 @@ SAVING = ("time", "queries")
 the same texts are found."""
 
 _SURE = 1e-4  # by which another class must lead: the same text in other company may differ in the last digits
-_FIRST_LOOK = 4  # candidates whose meaning is compared first where none turns the answer
+_FIRST_LOOK = 2  # candidates whose meaning is compared first where none turns the answer
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,8 @@ class Attack:
             waiting.append((state, sorted(rest, key=lambda each: float(each.answer[state.label]))))
         look = _FIRST_LOOK
         while waiting:
-            self._compare([each for _, rest in waiting for each in rest[:look]])
+            strict = [rest for state, rest in waiting if not self.meaning.lenient(state.text)]
+            self._compare([each for rest in strict for each in rest[:look]])
             left = []
             for state, rest in waiting:
                 best_left = next((each for each in rest[:look] if self._passes(each)), None)
