@@ -152,6 +152,8 @@ def missing(found: Mapping[tuple[str, str, str], Record], records: Mapping[str, 
                 )
     if sum(len(each["rows"]) for name, each in records.items() if name.startswith("transfer-")) < 6:
         lines.append("transfer between all victims")
+    if not any(name.startswith("harden-") for name in records):
+        lines.append("adversarial training, so whether it halves the success rate is not known")
     if not lines:
         return ""
     return "## What is not measured yet\n\nThe command above makes the rest: " + "; ".join(lines) + "."
