@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,6 +142,23 @@ def test_every_problem_of_a_plan_is_in_one_error(tmp_path: Path) -> None:
         read_plan(tmp_path / "none.toml")
     with pytest.raises(MirrormaskError, match=r"must name two columns. Got \['text'\]"):
         plan(tmp_path, TOML.replace('label = "near"', 'label = "near"\ntext = "text"'))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "a/b"}, "The name of a task is a file name too: without slashes, not empty. Got 'a/b'"),
+        ({"scale": (0.0, float("inf"))}, "The 'scale' of the task near must rise and be finite"),
+        ({"scale": (5.0, 0.0)}, "The 'scale' of the task near must rise"),
+        ({"weight": float("nan")}, "The 'weight' of the task near must be above 0. Got nan"),
+        ({"hinge": 1.0}, "The 'hinge' of the task near must be at least -1 and below 1. Got 1.0"),
+        ({"dev": 1.0}, "The 'dev' of the task near must be at least 0 and below 1. Got 1.0"),
+        ({"batch_size": 0}, "The 'batch_size' of the task near must be at least 1. Got 0"),
+    ],
+)
+def test_values_that_no_task_can_have(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(MirrormaskError, match=message):
+        Task(**{"name": "near", "kind": "similarity", **given})
 
 
 def test_real_tasks_are_read(shared_data: Path) -> None:

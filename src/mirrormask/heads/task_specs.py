@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 import typing
 from collections.abc import Mapping, Sequence
@@ -70,6 +71,10 @@ class Task:
 
     def __post_init__(self) -> None:
         of = f"the task {self.name}"
+        if not self.name.strip() or set(self.name) & set("/\\\0"):  # its predictions are a file of that name
+            raise MirrormaskError(
+                f"The name of a task is a file name too: without slashes, not empty. Got {self.name!r}."
+            )
         one_of("kind", self.kind, KINDS, of=of)
         above("weight", self.weight, 0, of=of)
         at_least("batch_size", self.batch_size, 1, of=of)
@@ -80,8 +85,8 @@ class Task:
             between("dropout", self.dropout, 0, 1, of=of)
         if self.hinge is not None:
             between("hinge", self.hinge, -1, 1, of=of)
-        if not self.scale[0] < self.scale[1]:
-            raise MirrormaskError(f"The 'scale' of {of} must rise. Got {list(self.scale)}.")
+        if not -math.inf < self.scale[0] < self.scale[1] < math.inf:
+            raise MirrormaskError(f"The 'scale' of {of} must rise and be finite. Got {list(self.scale)}.")
         if len(self.columns) != (1 if self.kind == "classification" else 2):
             how = "one column" if self.kind == "classification" else "two columns"
             raise MirrormaskError(f"The 'text' of {of} must name {how}. Got {list(self.columns)}.")
