@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mirror_runs import best_of
+from mirror_runs import RATES, best_of
+from mirror_runs import runs as plan_of
 from numpy.typing import NDArray
 
 from mirrormask.data.tasks.word_pairs import WORD_TASKS
@@ -25,6 +26,8 @@ SENTENCES = {"sts12": "STS12", "sts13": "STS13", "sts14": "STS14", "sts15": "STS
 WORDS = {n: WORD_TASKS[n].title for n in ("simlex", "simverb", "rw", "men", "ws353", "rg65", "yp130", "verb143")}
 TASKS = {"sentences": SENTENCES, "words": WORDS}
 Record = dict[str, Any]
+FEWEST = 6
+"""Seeds below which nothing is claimed."""
 
 
 class Runs:
@@ -75,10 +78,13 @@ class Runs:
             if len(both) < 2:
                 continue
             found = np.array([a[seed] - b[seed] for seed in both])
-            chances.append(sign_flip_p(found))
+            chances.append(sign_flip_p(found) if len(both) >= FEWEST else np.nan)
             rows.append([said, f"{found.mean():+.2f}", f"{found.min():+.2f} to {found.max():+.2f}", str(len(both))])
-        for row, chance in zip(rows, holm(chances), strict=True):
-            row.append(f"{chance:.3f}" if chance >= 0.0015 else "0.002" if chance > 0.001 else "≤ 0.001")
+        if not rows:
+            return ""
+        told = iter(holm([chance for chance in chances if not np.isnan(chance)]))
+        for row, chance in zip(rows, chances, strict=True):
+            row.append("too few seeds" if np.isnan(chance) else f"{next(told):.3f}")
         return table(["difference", "points", "range over seeds", "seeds", "p (sign flips, Holm)"], rows)
 
 
@@ -110,36 +116,81 @@ def ablation_figure(runs: Runs, shown: Mapping[str, str], title: str) -> bytes:
 
 
 def knowledge_figure(groups: Mapping[str, Runs]) -> bytes:
-    """Return what more texts, and more epochs over the same ones, add to the average."""
+    """Return bars of what there was, what text without meaning brings out, and what real text adds."""
+    rows = {}
+    for group, runs in groups.items():
+        start = runs.averages(f"untrained {_pooling(runs)}")
+        for name, values in (
+            ("untrained", start),
+            ("random strings", runs.averages("random strings")),
+            ("real texts", runs.averages("mirror")),
+        ):
+            if len(values):
+                rows[f"{group}: {name}"] = [span(values)]
+    what = "Spearman, percent; the strokes reach from the worst seed to the best"
+    return svg(bars(["average"], rows, title="New knowledge, or what the model knew", what=what))
+
+
+def curve_figure(groups: Mapping[str, Runs]) -> bytes | None:
+    """Return what more texts, and more epochs over the same ones, add to the average, where that was measured."""
+    known: dict[tuple[str, str], dict[float, NDArray[np.float64]]] = {}
+    for group, runs in groups.items():
+        for prefix in ("texts", "epochs"):
+            found = {n: runs.averages(f"{prefix} {n:g}") for n in runs.numbers(prefix)}
+            if found and prefix == "epochs":
+                found[1.0 if group == "sentences" else 2.0] = runs.averages("mirror")[:5]
+            elif found and group == "words":
+                found[10_000.0] = runs.averages("mirror")[:5]
+            if found:
+                known[group, prefix] = dict(sorted(found.items()))
+    if not known:
+        return None
     with canvas(7.2, 3.2, "More texts, or more of the same", grid="y") as (figure, _):
         figure.clear()
-        panels = figure.subplots(1, 2, sharey=False)
+        panels = figure.subplots(1, 2)
         for panel, (prefix, what) in zip(
             panels, (("texts", "texts learned from"), ("epochs", "passes over 10,000")), strict=True
         ):
-            for place, (group, runs) in enumerate(groups.items()):
-                known = {n: runs.averages(f"{prefix} {n:g}") for n in runs.numbers(prefix)}
-                if prefix == "epochs":
-                    known[1.0 if group == "sentences" else 2.0] = runs.averages("mirror")[:5]
-                elif group == "words":
-                    known[10_000] = runs.averages("mirror")[:5]
-                known = {n: v for n, v in sorted(known.items()) if len(v)}
-                if not known:
-                    continue
-                fewest = min(len(v) for v in known.values())
-                bands(
-                    panel,
-                    np.array(list(known)),
-                    np.stack([v[:fewest] for v in known.values()], axis=1),
-                    place,
-                    label=group,
-                )
+            for place, group in enumerate(groups):
+                values = known.get((group, prefix), {})
+                if values:
+                    fewest = min(len(v) for v in values.values())
+                    stacked = np.stack([v[:fewest] for v in values.values()], axis=1)
+                    bands(panel, np.array(list(values)), stacked, place, label=group)
             panel.set_xscale("log")
             panel.set_xlabel(what)
             panel.grid(axis="y")
         panels[0].set_ylabel("Spearman, percent")
         panels[0].legend(frameon=False)
     return svg(figure)
+
+
+def missing(runs: Runs) -> list[str]:
+    """Return the rows of the plan that were not measured, or by fewer than ten seeds."""
+    planned: dict[str, int] = {}
+    for name, _, _ in plan_of(runs.group, *best_of(runs.records, runs.group)):
+        key = name.split()[0] if name.split()[0] in ("texts", "epochs", "grid") else name
+        planned[key] = planned.get(key, 0) + 1
+    found = []
+    for key, count in planned.items():
+        done = sum(each["name"] == key or each["name"].startswith(f"{key} ") for each in runs.records)
+        if key in ("texts", "epochs", "grid"):
+            if done < count:
+                found.append(
+                    {
+                        "texts": "more and fewer texts",
+                        "epochs": "more and fewer epochs",
+                        "grid": "lengths of the span by rates of dropout",
+                    }[key]
+                    + (f" ({done} of {count} runs)" if done else "")
+                )
+        elif (done := len(runs.of(key))) < count:
+            found.append(f"{key}" + (f" ({done} of {count} seeds)" if done else ""))
+    return found
+
+
+def _pooling(runs: Runs) -> str:
+    return best_of(runs.records, runs.group)[1]
 
 
 def grid_table(runs: Runs) -> str:
@@ -158,24 +209,28 @@ def grid_table(runs: Runs) -> str:
     return table(["masked", *(f"dropout {rate:g}" for rate in rates)], rows)
 
 
-def page(sentences: Runs, words: Runs, speed: str) -> str:
+def page(sentences: Runs, words: Runs, speed: str, *, curves: bool = False) -> str:
     """Return the whole page."""
     rates = {runs.group: best_of(runs.records, runs.group) for runs in (sentences, words)}
-    edition = sentences.records[0]["edition"]
+    edition = {1: "first", 2: "second"}.get(sentences.records[0]["edition"], str(sentences.records[0]["edition"]))
     seconds = np.median([each["train_seconds"] for each in sentences.of("mirror")])
-    tried = ", ".join(
-        f"{rate:g}"
-        for rate in sorted({each["config"]["rate"] for each in sentences.records if each["name"].startswith("tune")})
+    lowest = (
+        " That is the lowest rate tried, and the published one; lower ones were not."
+        if rates["sentences"][0] == min(RATES)
+        else ""
     )
-    chosen = f"sentences {rates['sentences'][0]:g}, words {rates['words'][0]:g} with `{rates['words'][1]}` pooling"
+    start = f"untrained {rates['words'][1]}"
+    left = {runs.group: missing(runs) for runs in (sentences, words)}
+    told = " ".join(f"Of the {group}: {', '.join(names)}." for group, names in left.items() if names)
     parts = [
         f"""\
 # Mirror-BERT: results
 
-What Mirror-BERT makes of `mini` (edition {edition}), without labels, from 10,000 sentences or 10,000 words. Every number was measured by `python benchmarks/mirror_runs.py sentences --out results` and `… words …`, and this page was written from those records by `python benchmarks/mirror_page.py results`; none was filled in by hand. Spearman in percent, the last weights of every run, batches of 200, everything else as published unless the row says so.
+What Mirror-BERT makes of the {edition} edition of `mini`, without labels, from 10,000 sentences or 10,000 words. Every number was measured by `python benchmarks/mirror_runs.py sentences --out results` and `… words …` on an H200, and this page was written from those records by `python benchmarks/mirror_page.py results`; none was filled in by hand. Spearman in percent, the last weights of every run, batches of 200, everything else as published unless the row says so.
 
-Chosen on dev data alone, with two seeds that are used for nothing else: the learning rate among {tried}, on STS-B dev for sentences and on MTurk-287 and MTurk-771 for words ({chosen}; the published 2e-5 is for BERT-base). 1,109 of the 1,500 STS-B dev pairs also occur in STS12–15, so that choice is not independent of those columns. Mean cosine is that of two different texts of the tasks: 1 means that all vectors point one way.
+Chosen on dev data alone, with two seeds that are used for nothing else: the learning rate among {", ".join(f"{rate:g}" for rate in RATES)}, on STS-B dev for sentences ({rates["sentences"][0]:g}) and on MTurk-287 and MTurk-771 for words ({rates["words"][0]:g}, with `{rates["words"][1]}` pooling).{lowest} 1,109 of the 1,500 STS-B dev pairs also occur in STS12–15, so that choice is not independent of those columns. Mean cosine is that of two different texts of the tasks: 1 means that all vectors point one way. Differences are paired by seed, and nothing is claimed from fewer than {FEWEST} seeds.
 """,
+        f"**Not measured yet** (the machine's time ran out; the commands above make it): {told}" if told else "",
         "## Sentences",
         scores(
             sentences,
@@ -183,6 +238,7 @@ Chosen on dev data alone, with two seeds that are used for nothing else: the lea
                 "untrained mean": "`mini`, mean of the last layer",
                 "untrained cls": "`mini`, first token",
                 "mirror": "Mirror-BERT, five characters masked",
+                "dropout alone": "without the mask",
                 "token spans": "spans of tokens (BERT-CF)",
                 "drop-head": "heads dropped, not units",
                 "one direction": "one direction (BERT-CF)",
@@ -192,7 +248,8 @@ Chosen on dev data alone, with two seeds that are used for nothing else: the lea
         ),
         sentences.differences(
             {
-                "Mirror-BERT − untrained": ("mirror", "untrained mean"),
+                "Mirror-BERT − `mini`, mean": ("mirror", "untrained mean"),
+                "Mirror-BERT − `mini`, first token": ("mirror", "untrained cls"),
                 "spans of tokens − of characters": ("token spans", "mirror"),
                 "dropped heads − dropout": ("drop-head", "mirror"),
                 "one direction − both": ("one direction", "mirror"),
@@ -200,7 +257,7 @@ Chosen on dev data alone, with two seeds that are used for nothing else: the lea
                 "SimCSE's loss − Mirror-BERT": ("simcse", "mirror"),
             }
         ),
-        f"A run over the 10,000 sentences took {seconds:.1f} s on a shared H200 (median, reading and tokenizing included).{speed}",
+        f"A run over the 10,000 sentences took {seconds:.0f} s on the shared H200 (median; opening the model, reading and tokenizing included).{speed}",
         "## Words",
         "The average leaves out the two collections the rate was chosen on, and those whose pairs are part of another (WS-353 sim and rel, MC-30).",
         scores(
@@ -209,6 +266,7 @@ Chosen on dev data alone, with two seeds that are used for nothing else: the lea
                 "untrained cls": "`mini`, first token",
                 "untrained mean": "`mini`, mean",
                 "mirror": "Mirror-BERT",
+                "neither": "without dropout: negatives alone differ",
                 "drop-head": "heads dropped, not units",
                 "random strings": "learned from random strings",
                 "random strings 5e-05": "random strings, rate 5e-5 as published",
@@ -216,10 +274,11 @@ Chosen on dev data alone, with two seeds that are used for nothing else: the lea
         ),
         words.differences(
             {
-                "Mirror-BERT − untrained": ("mirror", f"untrained {rates['words'][1]}"),
-                "random strings − untrained": ("random strings", f"untrained {rates['words'][1]}"),
+                f"Mirror-BERT − `mini`, {rates['words'][1]}": ("mirror", start),
+                "random strings − `mini`": ("random strings", start),
                 "random strings − real words": ("random strings", "mirror"),
                 "dropped heads − dropout": ("drop-head", "mirror"),
+                "no dropout − dropout": ("neither", "mirror"),
             }
         ),
         "## Masks and dropout",
@@ -228,37 +287,47 @@ Chosen on dev data alone, with two seeds that are used for nothing else: the lea
             {
                 "both − dropout alone": ("mirror", "dropout alone"),
                 "both − mask alone": ("mirror", "mask alone"),
-                "neither − untrained": ("neither", "untrained mean"),
+                "neither − `mini`": ("neither", "untrained mean"),
             }
         ),
-        "Without a mask and without dropout both views are the same vector, so only negatives teach. By length of the span and rate of dropout, three seeds each:",
+        _synergy(sentences),
         grid_table(sentences),
         "## Positives and negatives alone",
         "![Positives and negatives](mirror-halves.svg)",
         sentences.differences(
             {
-                "negatives alone − untrained": ("negatives alone", "untrained mean"),
-                "positives alone − untrained": ("positives alone", "untrained mean"),
-                "both − negatives alone": ("mirror", "negatives alone"),
+                "sentences: negatives alone − `mini`": ("negatives alone", "untrained mean"),
+                "sentences: positives alone − `mini`": ("positives alone", "untrained mean"),
+                "sentences: both − negatives alone": ("mirror", "negatives alone"),
             }
         ),
-        "Positives alone pull all vectors together: see the mean cosine."
-        + f" Sentences: {_cosine(sentences, 'positives alone')} after positives alone, {_cosine(sentences, 'negatives alone')} after negatives alone, {_cosine(sentences, 'mirror')} after both.",
-        "## New knowledge, or what the model knew",
-        "Three questions. Is text without meaning enough? Random strings of letters, word by word as long as the real texts:",
-        scores(sentences, {"untrained mean": "`mini`", "random strings": "random strings", "mirror": "real sentences"}),
-        "Must the words that are asked for be among those learned from? The same list without any word of the collections, and with all of them:",
-        scores(
-            words,
+        words.differences(
             {
-                "without asked words": "no asked word",
-                "mirror": "the list as it is",
-                "with asked words": "all asked words",
-            },
+                "words: negatives alone − `mini`": ("negatives alone", start),
+                "words: positives alone − `mini`": ("positives alone", start),
+                "words: both − negatives alone": ("mirror", "negatives alone"),
+            }
         ),
+        f"Positives alone pull all vectors onto one: two different sentences have a cosine of {_cosine(sentences, 'positives alone')} then, {_cosine(sentences, 'negatives alone')} after negatives alone, {_cosine(sentences, 'mirror')} after both and {_cosine(sentences, 'untrained mean')} at the start.",
+        "## New knowledge, or what the model knew",
+        "![What random strings bring out](mirror-knowledge.svg)",
+        "Random strings of letters, word by word as long as the real texts, hold nothing to be learned; what they gain was there and is brought out. "
+        + _share(sentences, "untrained mean")
+        + " "
+        + _share(words, start),
+        sentences.differences(
+            {
+                "sentences: random strings − `mini`": ("random strings", "untrained mean"),
+                "sentences: real − random": ("mirror", "random strings"),
+            }
+        ),
+        scores(words, {"without asked words": "no asked word", "with asked words": "all asked words"})
+        if words.of("with asked words")
+        else "",
         words.differences({"all asked words − none": ("with asked words", "without asked words")}),
-        "And does more text, or more of the same, add anything? Lines are means over five seeds, bands all that they reach:",
-        "![More texts and more epochs](mirror-knowledge.svg)",
+        "More text, or more of the same; lines are means over five seeds, bands all that they reach:\n\n![More texts and more epochs](mirror-curves.svg)"
+        if curves
+        else "",
         """\
 ## What is not here
 
@@ -266,6 +335,25 @@ Entity linking, question–answer entailment and the other languages of the pape
 """,
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _synergy(runs: Runs) -> str:
+    """Return whether mask and dropout help each other, as the paper finds, in a sentence."""
+    names = ("mirror", "dropout alone", "mask alone", "neither")
+    if not all(runs.of(name) for name in names):
+        return ""
+    both, dropout, mask, neither = (float(runs.averages(name).mean()) for name in names)
+    found = "as the paper finds" if both > max(dropout, mask) else "unlike in the paper"
+    return (
+        f"{'Together they are best' if both > max(dropout, mask) else 'Together they are not best'}, {found}: "
+        f"{both:.1f} with both, {dropout:.1f} with dropout alone, {mask:.1f} with the mask alone, {neither:.1f} with "
+        "neither, where both views are the same vector and only negatives teach."
+    )
+
+
+def _share(runs: Runs, start: str) -> str:
+    a, b, c = (float(runs.averages(name).mean()) for name in (start, "random strings", "mirror"))
+    return f"Of the gain on {runs.group}, {c - a:.1f} points, they bring {b - a:.1f} ({(b - a) / (c - a):.0%})."
 
 
 def _cosine(runs: Runs, name: str) -> str:
@@ -290,7 +378,8 @@ def main() -> None:
         said += (
             f" `benchmarks/mirror_speed.py` on {found['device']} ({found['threads']} threads): "
             f"{found['sentences_per_second']:,.0f} sentences a second against {found['padded_sentences_per_second']:,.0f} "
-            f"padded to 50, {found['ratio']:.1f} times; 10,000 sentences in {found['ten_thousand_in_seconds']:.0f} s."
+            f"padded to 50, {found['ratio']:.1f} times; 10,000 sentences in {found['ten_thousand_in_seconds']:.0f} s. These "
+            f"texts have {found['mean_tokens']:.1f} tokens on average, so {50 / found['mean_tokens']:.1f} times is the most that padding can cost."
         )
     sentences = groups["sentences"]
     masks = {
@@ -312,7 +401,11 @@ def main() -> None:
         ablation_figure(sentences, halves, "Positives and negatives by themselves")
     )
     (given.out / "mirror-knowledge.svg").write_bytes(knowledge_figure(groups))
-    (given.out / "mirror.md").write_text(page(sentences, groups["words"], said), encoding="utf-8")
+    curves = curve_figure(groups)
+    if curves is not None:
+        (given.out / "mirror-curves.svg").write_bytes(curves)
+    text = page(sentences, groups["words"], said, curves=curves is not None)
+    (given.out / "mirror.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def test_texts_of_a_run(data: Path) -> None:
 
 def record(name: str, seed: int, value: float, tasks: dict[str, str], config: dict[str, Any]) -> dict[str, Any]:
     scores = {**dict.fromkeys((*tasks, "stsb-dev", "mturk287", "mturk771"), value), "anisotropy": 0.25}
-    return {"name": name, "seed": seed, "config": config, "scores": scores, "edition": 9, "train_seconds": 3.0}
+    return {"name": name, "seed": seed, "config": config, "scores": scores, "edition": 2, "train_seconds": 3.0}
 
 
 def test_the_page_says_what_the_records_say() -> None:
@@ -82,8 +82,27 @@ def test_the_page_says_what_the_records_say() -> None:
     text = mirror_page.page(groups[0], groups[1], "")
     mean = groups[0].averages("mirror")
     assert f"**{mean.mean():.1f}**" in text
-    assert "(edition 9)" in text
-    assert "sentences 0.0001, words 0.0001 with `mean` pooling" in text
-    assert "| Mirror-BERT − untrained | " in text
+    assert "the second edition of `mini`" in text
+    assert "on STS-B dev for sentences (0.0001)" in text
+    assert "for words (0.0001, with `mean` pooling)" in text
+    assert "| Mirror-BERT − `mini`, mean | " in text
+    assert "Not measured yet" not in text
     figure = mirror_page.knowledge_figure({runs.group: runs for runs in groups})
     assert figure.startswith(b"<svg")
+    assert (mirror_page.curve_figure({runs.group: runs for runs in groups}) or b"").startswith(b"<svg")
+
+
+def test_what_was_not_measured_is_named_and_nothing_claimed_of_it() -> None:
+    groups = []
+    for group, tasks in mirror_page.TASKS.items():
+        planned = [*mirror_runs.tuning(group), *mirror_runs.runs(group, 2e-5, "mean")]
+        some = [each for each in planned if each[0] in ("mirror", "random strings", "untrained mean")]
+        some += [each for each in planned if each[0] == "drop-head" and each[2] <= 3]
+        some += [each for each in planned if each[0].startswith("tune 2e-05 mean")]
+        records = [record(name, seed, 50.0 + len(name) + 0.1 * seed, tasks, config) for name, config, seed in some]
+        groups.append(mirror_page.Runs(group, records))
+    text = mirror_page.page(groups[0], groups[1], "")
+    assert "Of the sentences: untrained cls, positives alone, negatives alone, drop-head (3 of 10 seeds)" in text
+    assert "too few seeds" in text
+    assert "lowest rate tried" in text
+    assert mirror_page.curve_figure({runs.group: runs for runs in groups}) is None
