@@ -42,7 +42,6 @@ COMMANDS = (
     "duplicates",
     "map",
     "lexicon",
-    "multitask",
     "info",
     "list",
 )

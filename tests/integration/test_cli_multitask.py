@@ -126,3 +126,11 @@ def test_a_lexicon_of_a_model_and_itself(cli: Cli, tiny_folder: Path, tmp_path: 
     shown = cli("lexicon", tiny_folder, tiny_folder, *files, "--mapping", "none", "--resamples", "20")
     assert "4 words, 12 candidates; chance is 8.33." in shown.out
     assert cli("lexicon", tiny_folder, tiny_folder).code == USAGE
+
+
+@pytest.mark.parametrize("verb", ["train", "predict"])
+def test_help_names_what_every_command_has(cli: Cli, verb: str) -> None:
+    shown = cli("multitask", verb, "--help")
+    assert shown.code == 0
+    assert all(option in shown.out for option in ("--json", "--quiet", "--task", "--out"))
+    assert verb in cli("multitask", "--help").out
