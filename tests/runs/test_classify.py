@@ -157,6 +157,13 @@ def test_one_class_is_refused(labelled: Classified, tiny_folder: Path, tmp_path:
         run(labelled.of_classes(["water"]), tmp_path / "run", tiny_folder)
 
 
+@pytest.mark.parametrize("rows", [4, 50])
+def test_a_column_of_ids_is_refused(sentences: list[str], tiny_folder: Path, tmp_path: Path, rows: int) -> None:
+    data = Classified("ids.csv", tuple(sentences[:rows]), tuple((f"row {number}",) for number in range(rows)))
+    with pytest.raises(DataError, match=f"ids.csv has {rows} different labels in {rows} rows, which is no set of"):
+        run(data, tmp_path / "run", tiny_folder)
+
+
 @pytest.mark.parametrize(
     ("how", "says"),
     [

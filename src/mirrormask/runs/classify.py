@@ -239,6 +239,11 @@ class _Run:
     def _check(self) -> None:
         counts = self.whole.counts
         alone = [name for name, count in counts.items() if count == 1]
+        if len(alone) > max(2, len(counts) // 2) and len(counts) > len(self.whole) / 2:
+            raise DataError(
+                f"{self.whole.source} has {len(counts):,} different labels in {counted(len(self.whole), 'row')}, which "
+                "is no set of classes. Name another column with --label-column, or give more texts of each."
+            )
         if alone:
             listed = ", ".join(map(repr, alone[:5])) + (" …" if len(alone) > 5 else "")
             self.reporter.say(

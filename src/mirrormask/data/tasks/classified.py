@@ -30,7 +30,6 @@ MORE_LABEL_COLUMNS = (*LABEL_COLUMNS, "labels", "emotion")
 
 _SEPARATORS = re.compile(r"[,;|]")
 _DATASET = re.compile(r"([\w.-]+(?:/[\w.-]+)+?)(?::([\w.-]+))?")
-_FEW, _SHARE = 20, 0.5  # different labels that are never too many, and the share of rows that always is
 
 
 @dataclass(frozen=True)
@@ -208,7 +207,7 @@ def _named(label: str, names: Sequence[str], source: str) -> str:
 
 
 def _check_classes(labels: Sequence[tuple[str, ...]], column: str, source: str) -> None:
-    """Refuse a column of scores, of names of rows, or of several labels a cell that were taken for one."""
+    """Refuse a column of scores, or of several labels a cell that were taken for one."""
     different = {label for each in labels for label in each}
     parts = {label: [part.strip() for part in _SEPARATORS.split(label)] for label in different}
     joined = next((label for label, each in parts.items() if len(each) > 1 and different.issuperset(each)), None)
@@ -222,11 +221,6 @@ def _check_classes(labels: Sequence[tuple[str, ...]], column: str, source: str) 
         raise DataError(
             f"The column {column!r} of {source} holds numbers such as {fractions[0]}, which are scores and no classes. "
             "Name a column of classes with --label-column."
-        )
-    if len(different) > max(_FEW, _SHARE * len(labels)):
-        raise DataError(
-            f"The column {column!r} of {source} has {len(different):,} different labels in "
-            f"{counted(len(labels), 'row')}, which is no set of classes. Name another with --label-column."
         )
 
 
