@@ -162,7 +162,7 @@ def main() -> None:
         "# BERT-CF on `mini`",
         "",
         "`python benchmarks/bert_cf_runs.py temperatures --out results`, `… rows …`, then "
-        "`python benchmarks/bert_cf_page.py results`. `mini` is the edition in the package, mean-pooled; "
+        "`python benchmarks/bert_cf_page.py results`. `mini` is its second edition, mean-pooled; "
         "Spearman × 100, "
         "mean ± standard deviation over seeds. The recipes are `recipes/bert-cf`; here every stage has "
         f"{some['steps']:,} steps of 16 in place of 10,000, on `wiki100k` in place of Wiki1M, texts of at most "

@@ -117,7 +117,8 @@ class Runs:
         self.course = [row for row in _read(data / "sts" / "validation.jsonl.gz") if row["similarity"]][
             : asked.most or None
         ]
-        self.quora = _read(data / "quora" / "validation.jsonl.gz")[: asked.most or QUORA]
+        rows = [row for row in _read(data / "quora" / "validation.jsonl.gz") if row["is_duplicate"]]  # a few have none
+        self.quora = rows[: asked.most or QUORA]
 
     def make(self, row: str, seed: int, temperature: float, name: str) -> Path:
         """Make a run, and before it the one that it starts from, and record it."""

@@ -108,9 +108,10 @@ class Similarity:
     def __init__(self, encoder: Any, name: str) -> None:
         pairs = load_sts(name)
         self.gold = pairs.scores
-        sides = (list(pairs.sentence1), list(pairs.sentence2))
-        self.left, self.right = (encode_texts(encoder, side, precision="fp32") for side in sides)
-        self.own = encode_texts(encoder, list(different([*sides[0], *sides[1]])), precision="fp32")
+        texts = list(dict.fromkeys([*pairs.sentence1, *pairs.sentence2]))
+        place = {text: row for row, text in enumerate(texts)}
+        self.own = encode_texts(encoder, texts, precision="fp32")
+        self.left, self.right = (self.own[[place[t] for t in side]] for side in (pairs.sentence1, pairs.sentence2))
 
     def sample(self) -> Vectors:
         return self.own[:: max(1, len(self.own) // 1000)]

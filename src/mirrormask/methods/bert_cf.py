@@ -2,7 +2,7 @@
 
 Paper: Hu 2023, "BERT-CF: Contrastive Flows for MultiTask-BERT"
 
-The report gives no temperature; the one here was chosen on STS-B dev with `mini` (docs/results/bert-cf.md).
+The report gives no temperature; the one here is SimCSE's. `benchmarks/bert_cf_runs.py` chooses one on a dev set.
 """
 
 from __future__ import annotations

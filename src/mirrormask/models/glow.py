@@ -19,14 +19,6 @@ import torch
 from sentence_transformers.base.modules.module import Module
 from torch import Tensor, nn
 from torch.distributions import AffineTransform
-from zuko.transforms import (
-    AdditiveTransform,
-    ComposedTransform,
-    CouplingTransform,
-    DependentTransform,
-    LULinearTransform,
-    PermutationTransform,
-)
 
 from mirrormask.core.errors import DataError, MirrormaskError, between, one_of
 
@@ -147,11 +139,22 @@ class FlowStep(nn.Module):
 
     def transform(self) -> Any:
         """Return the step as it is now."""
-        coupling = CouplingTransform(lambda x: DependentTransform(AdditiveTransform(self.shift(x)), 1), self.kept)  # type: ignore[arg-type]
-        return ComposedTransform(self.norm.transform(), self._permutation(), coupling)
+        zuko = _zuko()
+        coupling = zuko.CouplingTransform(
+            lambda x: zuko.DependentTransform(zuko.AdditiveTransform(self.shift(x)), 1), self.kept
+        )
+        return zuko.ComposedTransform(self.norm.transform(), self._permutation(), coupling)
 
     def _permutation(self) -> Any:
-        return PermutationTransform(self.order) if self.mixing is None else LULinearTransform(self.mixing)  # type: ignore[arg-type]
+        zuko = _zuko()
+        return zuko.PermutationTransform(self.order) if self.mixing is None else zuko.LULinearTransform(self.mixing)
+
+
+def _zuko() -> Any:
+    """Return zuko's transforms, imported where a flow is used, so that nothing else waits for them."""
+    from zuko import transforms
+
+    return transforms
 
 
 class Flow(Module):
