@@ -18,6 +18,7 @@ from mirrormask.data.text.tokens import LazyTokens
 from mirrormask.data.text.vocabulary import word_starts
 from mirrormask.methods.composition import composition
 from mirrormask.models.bulk import tokenize
+from mirrormask.models.glow import Flow
 from mirrormask.objectives import objectives
 from mirrormask.runs.catalogue import registries
 from mirrormask.training import forward
@@ -28,13 +29,16 @@ from mirrormask.training.settings import Settings
 from mirrormask.views import Vocabulary
 
 
+FLOW = "flow-likelihood"
+
+
 def tables() -> dict[str, dict[str, Any]]:
     """Return a composition for each part, the part in its place and SimCSE around it."""
     found: dict[str, dict[str, Any]] = {}
     for name in registries()["view"].names():
         found[f"view:{name}"] = {"views": ["dropout", name]}
     for part in objectives:
-        alone = not part.build().needs_encoder
+        alone = not part.build().needs_encoder and part.name != FLOW  # which teaches a flow, and never the encoder
         found[f"objective:{part.name}"] = {"objective": part.name if alone else ["info-nce", part.name]}
     for name in registries()["negative source"].names():
         found[f"negatives:{name}"] = {"negatives": name}
@@ -91,8 +95,11 @@ def make(tiny: Callable[..., Any], text: LazyTokens) -> Callable[..., tuple[Meth
         encoder, parts = tiny(pooling="mean"), composition(**table)
         tokenizer = encoder.tokenizer
         special = frozenset(tokenizer.all_special_ids)
-        words = Vocabulary(frame_of(tokenizer), word_starts(tokenizer), tokenizer.mask_token_id, special)
-        head = nn.Sequential(nn.Linear(32, 32), nn.Tanh())
+        words = Vocabulary(frame_of(tokenizer), word_starts(tokenizer), tokenizer.mask_token_id, special, tokenizer)
+        head: nn.Module | None = nn.Sequential(nn.Linear(32, 32), nn.Tanh())
+        if FLOW in table.get("objective", ""):
+            encoder.append(Flow(32, 2, 1))
+            head = None
         parts.objective.read(text)
         return Method(encoder, parts, words, head=head, chunk=chunk).train(), parts
 

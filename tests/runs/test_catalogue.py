@@ -19,6 +19,7 @@ def test_every_registry_is_there_under_its_kind() -> None:
         "pairing",
         "pooling",
         "suite",
+        "transform",
     ]
     assert all(kind == registry.kind for kind, registry in registries().items())
 
