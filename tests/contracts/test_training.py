@@ -28,7 +28,6 @@ from mirrormask.training.method import Composition, Method
 from mirrormask.training.settings import Settings
 from mirrormask.views import Vocabulary
 
-
 FLOW = "flow-likelihood"
 
 
