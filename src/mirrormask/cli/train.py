@@ -136,6 +136,8 @@ def train(
     training = {key: value for key, value in training.items() if value not in (None, [])}
     start = model or (begun_with(out, "model") if resume else "") or DEFAULT_START
     method = method or (begun_with(out, "method") if resume else "")
+    asked = {**training, "precision": precision, "seed": seed}
+    build_recipe({"training": asked}, of="The command")  # or refuse before the text is read
     rows = given_for(
         corpus[0] if len(corpus) == 1 else [Path(name) for name in corpus], column, method=method, pairing=pairing
     )
@@ -156,7 +158,7 @@ def train(
         },
         "method": {"name": method_for(start, method=rows.method, pairing=pairing, pooling=pooling)},
         "pairing": {"name": pairing} if pairing else dict(rows.pairing),
-        "training": {**training, "precision": precision, "seed": seed},
+        "training": asked,
     }
     perform(
         build_recipe(apply_overrides(tables, set_), of="The command"),

@@ -52,6 +52,7 @@ def train(
         reporter: is told how it goes.
     """
     method = method or (begun_with(Path(out), "method") if resume else "")
+    build_recipe({"training": {**(training or {}), "seed": seed}}, of="train")  # or refuse before the text is read
     paired = str((pairing or {}).get("name", ""))
     rows = given_for(corpus, tuple((data or {}).get("columns", ())), method=method, pairing=paired)
     if rows.said and reporter is not None:
