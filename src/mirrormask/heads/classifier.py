@@ -10,18 +10,22 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from mirrormask.core.errors import ModelError, one_of
-from mirrormask.core.storage import read_json, write_json
+from mirrormask.core.errors import one_of
 from mirrormask.heads.calibration import probabilities_of
+from mirrormask.heads.kept_heads import KeptHeads
 from mirrormask.models.bulk import encode_texts
-from mirrormask.models.encoder import load, save_encoder
-from mirrormask.models.names import resolve
+from mirrormask.models.encoder import save_encoder
 
-FACTS, WEIGHTS = "classifier.json", "classifier.safetensors"
+FACTS = "classifier.json"
+FILES = KeptHeads(
+    FACTS,
+    "classifier.safetensors",
+    f"is no classifier: it has no {FACTS}. Make one with mirrormask classify train FILE --out NAME.",
+    "The classifier in {} is damaged",
+)
 HEADS = ("linear", "mlp")
 DROPOUT = 0.1
 
@@ -101,19 +105,7 @@ class Classifier(nn.Module):
         Raises:
             ModelError: there is no classifier there, or it is damaged.
         """
-        folder = Path(resolve(name))
-        if not (folder / FACTS).is_file():
-            raise ModelError(
-                f"{name} is no classifier: it has no {FACTS}. Make one with mirrormask classify train FILE --out NAME."
-            )
-        encoder = load(name, device=device)
-        try:
-            facts = read_json(folder / FACTS)
-            found = cls(encoder, facts.pop("labels"), **facts)
-            found.head.load_state_dict(load_file(folder / WEIGHTS))
-        except Exception as error:
-            raise ModelError(f"The classifier in {folder} is damaged ({error}). Train it again.") from error
-        return found.eval()
+        return FILES.open(name, lambda encoder, facts: cls(encoder, facts.pop("labels"), **facts), _head_of, device)
 
     def save(self, folder: Path | str, *, facts: dict[str, Any] | None = None) -> None:
         """Save encoder and head into one folder, whole or not at all; `SentenceTransformer(folder)` opens the encoder.
@@ -125,11 +117,9 @@ class Classifier(nn.Module):
         save_encoder(self.encoder, folder, facts=facts, add=self._write)
 
     def _write(self, folder: Path) -> None:
-        weights = {name: value.detach().cpu().contiguous() for name, value in self.head.state_dict().items()}
-        save_file(weights, folder / WEIGHTS)
         numbers = {"temperature": self.temperature, "threshold": self.threshold, "always": self.always}
         how = {"head": self.kind, "several": self.several, "unit": self.unit, "max_length": self.max_length, **numbers}
-        write_json(folder / FACTS, {"labels": list(self.labels), **how})
+        FILES.write(folder, self.head, {"labels": list(self.labels), **how})
 
     def logits_of(self, vectors: Tensor) -> Tensor:
         """Return logits (n, classes) of sentence vectors (n, d)."""
@@ -178,3 +168,7 @@ class Classifier(nn.Module):
             names = tuple(self.labels[place] for place in places)
             predictions.append(Prediction(names, float(chances.max()), tuple(chances.tolist())))
         return predictions
+
+
+def _head_of(classifier: Classifier) -> nn.Module:
+    return classifier.head

@@ -15,22 +15,25 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from mirrormask.core.batch import Batch
-from mirrormask.core.errors import ModelError
-from mirrormask.core.storage import read_json, write_json
 from mirrormask.core.transfer import to_device
+from mirrormask.heads.kept_heads import KeptHeads
 from mirrormask.heads.task_heads import TaskHead, head_of
 from mirrormask.heads.task_specs import Task
 from mirrormask.models.bulk import encode_texts
-from mirrormask.models.encoder import load, save_encoder
-from mirrormask.models.names import resolve
+from mirrormask.models.encoder import save_encoder
 from mirrormask.training.forward import encode
 from mirrormask.training.gather import world
 
-FACTS, WEIGHTS = "multitask.json", "multitask.safetensors"
+FACTS = "multitask.json"
+FILES = KeptHeads(
+    FACTS,
+    "multitask.safetensors",
+    f"has no heads of tasks: there is no {FACTS}. Make them with mirrormask multitask train.",
+    "The heads of tasks in {} are damaged",
+)
 
 
 class Multitask(nn.Module):
@@ -108,10 +111,8 @@ class Multitask(nn.Module):
         save_encoder(self.encoder, folder, facts=facts, add=self._write)
 
     def _write(self, folder: Path) -> None:
-        weights = {name: value.detach().cpu().contiguous() for name, value in self.heads.state_dict().items()}
-        save_file(weights, folder / WEIGHTS)
         tasks = {name: dataclasses.asdict(task) for name, task in self.tasks.items()}
-        write_json(folder / FACTS, {"tasks": tasks, "classes": {n: list(c) for n, c in self.classes.items()}})
+        FILES.write(folder, self.heads, {"tasks": tasks, "classes": {n: list(c) for n, c in self.classes.items()}})
 
     @classmethod
     def load(cls, name: Path | str, *, device: str | None = None) -> Multitask:
@@ -120,20 +121,12 @@ class Multitask(nn.Module):
         Raises:
             ModelError: there are no heads there, or they are damaged.
         """
-        folder = Path(resolve(name))
-        if not (folder / FACTS).is_file():
-            raise ModelError(
-                f"{name} has no heads of tasks: there is no {FACTS}. Make them with mirrormask multitask train."
-            )
-        encoder = load(name, device=device)
-        try:
-            facts = read_json(folder / FACTS)
-            tasks = {key: Task(**{**each, **_tuples(each)}) for key, each in facts["tasks"].items()}
-            found = cls(encoder, tasks, facts["classes"])
-            found.heads.load_state_dict(load_file(folder / WEIGHTS))
-        except Exception as error:
-            raise ModelError(f"The heads of tasks in {folder} are damaged ({error}). Train them again.") from error
-        return found.eval()
+        return FILES.open(name, cls._made, lambda found: found.heads, device)
+
+    @classmethod
+    def _made(cls, encoder: Any, facts: dict[str, Any]) -> Multitask:
+        tasks = {key: Task(**{**each, **_tuples(each)}) for key, each in facts["tasks"].items()}
+        return cls(encoder, tasks, facts["classes"])
 
 
 def _tuples(task: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,8 @@ def readable(folder: Path | str) -> Iterator[None]:
     except MirrormaskError:
         raise
     except Exception as error:  # a damaged file can make the libraries fail in any way there is
+        if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
+            raise ModelError(f"There is no memory left to load {folder} into. Stop what else uses it.") from error
         raise ModelError(
             f"{folder} could not be read as a model: it is damaged or incomplete ({_reason(error)}). "
             "Copy it again, or name another model."

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import DataError, MirrormaskError, above, between, one_of
+from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.core.framing import frame_of
 from mirrormask.core.seeding import Seeds, derive
 from mirrormask.core.storage import write_json
@@ -21,15 +21,15 @@ from mirrormask.core.wording import counted
 from mirrormask.data.batching import Batches
 from mirrormask.data.tasks.classified import Classified, read_classified
 from mirrormask.heads.class_subsets import choose_classes
-from mirrormask.heads.classifier import HEADS, Classifier
-from mirrormask.heads.held_out_labels import CHOICES, HeldOutLabels, LabelledRows
-from mirrormask.heads.label_splits import FEWEST_ASIDE, WEIGHTS, class_weights, stratified
-from mirrormask.heads.learner import OBJECTIVES, TEMPERATURE, Learner
+from mirrormask.heads.classification import Classification
+from mirrormask.heads.classifier import Classifier
+from mirrormask.heads.held_out_labels import HeldOutLabels, LabelledRows
+from mirrormask.heads.label_splits import FEWEST_ASIDE, class_weights, stratified
+from mirrormask.heads.learner import Learner
 from mirrormask.heads.linear_fit import fit_linear
 from mirrormask.models.bulk import encode_texts, encode_tokens
 from mirrormask.models.copies import copy_of
 from mirrormask.models.encoder import build_encoder
-from mirrormask.models.names import DEFAULT_START
 from mirrormask.models.precision import best_precision, varied_shapes
 from mirrormask.runs.folder import MODEL, RECORD, RunResult, held_folder, spare_read, tidy
 from mirrormask.runs.versions import versions
@@ -59,57 +59,6 @@ COMMON: dict[str, Any] = {"warmup": 0.1, "weight_decay": 0.01, "max_length": 128
 
 LARGE, LARGE_RATE = 50_000_000, 0.1
 """Parameters from which on a model takes a tenth of these rates, which are those of a small one."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Classification:
-    """How a classifier is made.
-
-    Args:
-        model: where to start.
-        pooling: how token states become one vector; by default the model's own.
-        objective: `cross-entropy`, `sup-con`, `lcl`, `contrast` (then a linear head), or `auto`: `contrast` for few
-            labels, else `cross-entropy`.
-        contrast: share of the contrastive loss; None takes the paper's.
-        temperature: what its cosines are divided by.
-        detach: `lcl` does not train its weighting network through the contrast.
-        head: `linear` or `mlp`.
-        head_rate: learning rate of the head, in shares of the encoder's.
-        augment: a view that makes a second text of every text of a batch; `none` for none, empty for the objective's.
-        lexicon: file of synonyms for the view `synonyms`.
-        classes: which ones, as `choose_classes` takes them.
-        class_weights: `none` or `balanced`.
-        held_out: share set aside to choose a checkpoint and calibrate by.
-        choose_by: `accuracy`, `macro-f1` or `loss`.
-    """
-
-    model: str = DEFAULT_START
-    pooling: str = ""
-    objective: str = "auto"
-    contrast: float | None = None
-    temperature: float = TEMPERATURE
-    detach: bool = False
-    head: str = "linear"
-    head_rate: float = 1.0
-    augment: str = ""
-    lexicon: str = ""
-    classes: str = "all"
-    class_weights: str = "none"
-    held_out: float = 0.1
-    choose_by: str = "accuracy"
-
-    def __post_init__(self) -> None:
-        one_of("objective", self.objective, ("auto", *OBJECTIVES), of="classification")
-        one_of("head", self.head, HEADS, of="classification")
-        one_of("class_weights", self.class_weights, WEIGHTS, of="classification")
-        one_of("choose_by", self.choose_by, CHOICES, of="classification")
-        between("held_out", self.held_out, 0, 1, of="classification")
-        above("temperature", self.temperature, 0, of="classification")
-        above("head_rate", self.head_rate, 0, of="classification")
-        if self.contrast is not None and self.contrast != 1.0:
-            between("contrast", self.contrast, 0, 1, of="classification")
-        if self.objective == "contrast" and self.head != "linear":
-            raise MirrormaskError("The objective contrast has a linear head. Leave out --head, or take sup-con.")
 
 
 def classify(
