@@ -8,7 +8,7 @@ import itertools
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +158,15 @@ def tiny_of_options(tiny_folder: Path) -> Callable[..., Any]:
 def tiny(tiny_of_options: Callable[..., Any]) -> Callable[..., Any]:
     """Return a builder of fresh tiny encoders: ``tiny(pooling="cls")``."""
     return lambda **options: copy.deepcopy(tiny_of_options(**options))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A real browser, one for the tests of a file: as long as it is open, no test of its process can run a loop."""
+    from tests.browser import started
+
+    with started() as found:
+        yield found
 
 
 @pytest.fixture

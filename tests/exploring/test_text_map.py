@@ -75,9 +75,7 @@ def test_the_page_holds_everything_and_asks_for_nothing(drawn: TextMap) -> None:
     assert data["texts"] == drawn.texts.texts
     assert data["ids"] == drawn.texts.ids
     assert data["names"] == list(drawn.names)
-    asked = set(re.findall(r"""\$\("([\w-]+)"\)""", elements.scripts[1]))
-    there = {attrs["id"] for _, attrs in elements.found if "id" in attrs}
-    assert asked and asked <= there, "every part that the script looks for is on the page"
+    assert (data["title"], data["facts"]) == ("My texts", "90 texts in 3 groups")
     assert "innerHTML" not in page and "eval(" not in page
 
 

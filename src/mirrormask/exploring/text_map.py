@@ -64,14 +64,16 @@ class TextMap:
         if self.left_out:
             facts += f", a sample: {self.left_out:,} more are not shown"
         parts = files("mirrormask.exploring") / "page"
-        page, style, script = ((parts / f"map.{end}").read_text(encoding="utf-8") for end in ("html", "css", "js"))
+        names = ("map.html", "colors.css", "map.css", "map.js")
+        page, colors, style, script = ((parts / name).read_text(encoding="utf-8") for name in names)
+        title = title or Path(self.texts.name).name
         return Template(page).substitute(
-            title=escape(title or Path(self.texts.name).name),
+            title=escape(title),
             facts=escape(facts),
             generator=escape(f"mirrormask {__version__}"),
-            style=style,
+            style=colors + style,
             script=script,
-            data=_inert(self._data()),
+            data=_inert({**self.drawing(), "title": title, "facts": facts}),
         )
 
     def save(self, path: Path | str, title: str = "") -> None:
@@ -89,7 +91,8 @@ class TextMap:
             "groups": [{"name": name, "texts": size} for name, size in zip(self.names, sizes, strict=True)],
         }
 
-    def _data(self) -> dict[str, Any]:
+    def drawing(self) -> dict[str, Any]:
+        """Return what the script of the page draws, JSON-able: places and groups packed, names, ids and cut texts."""
         steps = np.rint(self.places * _UNITS).astype("<u2")
         middles = [self.places[self.groups == group] for group in range(len(self.names))]
         return {

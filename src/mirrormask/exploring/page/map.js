@@ -1,19 +1,43 @@
-"use strict";
-(() => {
+// An element with attributes and what stands in it; texts are only ever text.
+export const make = (tag, given = {}, ...inside) => {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(given)) made.setAttribute(name, value);
+  made.append(...inside);
+  return made;
+};
+
+// Draw a map of texts into an element and return what can be done with it. A page of its own (`alone`) has a title, a
+// search box, and a switch for the dark; elsewhere, `actions` are [label, function of an id] for a chosen text.
+export const textMap = (root, data, { alone = null, dark = matchMedia("(prefers-color-scheme: dark)").matches, actions = [] } = {}) => {
+  // ---- the parts of the page ----
+  const part = {}, named = (name, tag, given = {}, ...inside) => (part[name] = make(tag, { class: `map-${name}`, ...given }, ...inside));
+  const tool = (name, sign, told, key) => named(name, "button", { type: "button", title: `${told} (${key})`, "aria-label": told }, sign);
+  const canvas = named("points", "canvas", { tabindex: 0, role: "application", "aria-label": "Map of the texts. Arrow keys move, plus and minus zoom, Tab goes to the groups." });
+  const over = named("labels", "canvas", { "aria-hidden": "true" });
+  const tip = named("tip", "div", { class: "map-tip card", role: "status" }, make("p", { dir: "auto" }), make("footer", {}, make("i"), make("bdi")), make("menu"));
+  root.classList.add("text-map");
+  root.append(canvas, over);
+  if (alone) {
+    named("query", "input", { type: "search", placeholder: "Find words in the texts", "aria-label": "Find words in the texts", autocomplete: "off", spellcheck: "false" });
+    root.append(named("head", "header", { class: "map-head card" }, make("h1", { dir: "auto" }, alone.title), make("p", { class: "map-facts" }, alone.facts),
+      make("div", { class: "map-search" }, part.query, make("kbd", {}, "/")), named("found", "p", { "aria-live": "polite" })));
+  }
+  root.append(named("groups", "nav", { class: "map-groups card", "aria-label": "Groups" }, make("h2", {}, "Groups, by their telling words"), named("list", "ul")), tip);
+  const help = [["/", "find"], ["+ −", "zoom"], ["←↑↓→", "move"], ["0", "whole"], ["Esc", "clear"]].slice(alone ? 0 : 1);
+  root.append(named("help", "div", { "aria-hidden": "true" }, ...help.flatMap(([key, told], n) => [n ? " · " : "", ...key.split(" ").flatMap((each) => [make("kbd", {}, each), " "]), told])));
+  root.append(named("tools", "div", { class: "map-tools card" }, tool("closer", "+", "Zoom in", "+"), tool("further", "−", "Zoom out", "−"), tool("whole", "⤢", "Show all", "0"), ...(alone ? [tool("theme", "◐", "Light or dark", "d")] : [])));
+
   // ---- what is shown: places and groups packed as numbers, texts as they are (only ever set as textContent) ----
-  const data = JSON.parse(document.getElementById("data").textContent);
   const bytes = (packed) => Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
   const packed = new Uint16Array(bytes(data.places).buffer);
   const group = new Uint16Array(bytes(data.groups).buffer);
   const count = group.length;
   const x = new Float32Array(count), y = new Float32Array(count);
   for (let i = 0; i < count; i++) { x[i] = packed[2 * i] / 65535; y[i] = 1 - packed[2 * i + 1] / 65535; }
-  const $ = (id) => document.getElementById(id);
-  const canvas = $("points"), over = $("labels"), pen = over.getContext("2d"), tip = $("tip");
+  const pen = over.getContext("2d");
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   // ---- colors: as many hues as groups, neighbors in the list far apart ----
-  let dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const rgb = (g) => { // OKLCH, in which hues look equally bright, to sRGB
     const light = (dark ? 0.74 : 0.64) + 0.055 * ((g % 3) - 1), chroma = dark ? 0.125 : 0.145;
     const turn = ((g * 137.508 + 250) % 360) * Math.PI / 180, a = chroma * Math.cos(turn), b = chroma * Math.sin(turn);
@@ -129,7 +153,11 @@
     const family = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif', fonts = [`650 ${size}px ${family}`, `450 ${small}px ${family}`];
     const inks = [ink.getPropertyValue("--ink"), ink.getPropertyValue("--ink"), ink.getPropertyValue("--halo")];
     pen.textAlign = "center"; pen.textBaseline = "middle"; pen.lineJoin = "round"; pen.lineWidth = 4;
-    for (const id of ["head", "groups", "tools"]) { const box = $(id).getBoundingClientRect(); if (box.width) taken.push([box.left, box.top, box.right, box.bottom]); }
+    const own = root.getBoundingClientRect();
+    for (const name of ["head", "groups", "tools"]) {
+      const box = part[name]?.getBoundingClientRect();
+      if (box?.width) taken.push([box.left - own.left, box.top - own.top, box.right - own.left, box.bottom - own.top]);
+    }
     data.names.forEach((name, g) => {
       if (only >= 0 && g !== only) return;
       const px = screenX(data.at[g][0]), py = screenY(1 - data.at[g][1]);
@@ -166,7 +194,7 @@
   };
   const resize = () => {
     ratio = Math.min(window.devicePixelRatio || 1, 2.5);
-    width = window.innerWidth; height = window.innerHeight;
+    width = root.clientWidth; height = root.clientHeight;
     for (const each of [canvas, over]) { each.width = Math.round(width * ratio); each.height = Math.round(height * ratio); }
     fit = 0.88 * Math.min(height, Math.max(320, width - (width > 760 ? 240 : 0)));
     draw();
@@ -180,16 +208,17 @@
     if (now) Object.assign(view, aim);
     draw();
   };
+  const spot = (event) => { const own = canvas.getBoundingClientRect(); return [event.clientX - own.left, event.clientY - own.top]; };
   const fingers = new Map();
   let moved = 0, spread = 0;
   canvas.addEventListener("pointerdown", (event) => {
-    canvas.setPointerCapture(event.pointerId); fingers.set(event.pointerId, [event.clientX, event.clientY]); moved = 0; spread = 0;
+    canvas.setPointerCapture(event.pointerId); fingers.set(event.pointerId, spot(event)); moved = 0; spread = 0;
   });
   canvas.addEventListener("pointermove", (event) => {
-    const before = fingers.get(event.pointerId);
-    if (!before) { hover(nearest(event.clientX, event.clientY)); return; }
-    const dx = event.clientX - before[0], dy = event.clientY - before[1];
-    fingers.set(event.pointerId, [event.clientX, event.clientY]); moved += Math.abs(dx) + Math.abs(dy);
+    const before = fingers.get(event.pointerId), now = spot(event);
+    if (!before) { hover(nearest(...now)); return; }
+    const dx = now[0] - before[0], dy = now[1] - before[1];
+    fingers.set(event.pointerId, now); moved += Math.abs(dx) + Math.abs(dy);
     if (fingers.size === 2) {
       const [a, b] = [...fingers.values()], wide = Math.hypot(a[0] - b[0], a[1] - b[1]);
       if (spread) zoomAt(wide / spread, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2, true);
@@ -202,14 +231,14 @@
   const release = (event) => {
     if (!fingers.delete(event.pointerId)) return;
     canvas.classList.remove("moving"); spread = 0;
-    if (moved <= 4 && event.type === "pointerup") { pinned = nearest(event.clientX, event.clientY); hover(pinned, true); }
+    if (moved <= 4 && event.type === "pointerup") { pinned = nearest(...spot(event)); hover(pinned, true); }
   };
   canvas.addEventListener("pointerup", release); canvas.addEventListener("pointercancel", release);
   canvas.addEventListener("pointerleave", () => hover(-1));
-  canvas.addEventListener("dblclick", (event) => zoomAt(2, event.clientX, event.clientY));
+  canvas.addEventListener("dblclick", (event) => zoomAt(2, ...spot(event)));
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
-    zoomAt(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), event.clientX, event.clientY);
+    zoomAt(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), ...spot(event));
   }, { passive: false });
 
   // ---- the text under the pointer ----
@@ -220,10 +249,14 @@
     const shown = pinned >= 0 ? pinned : hovered;
     tip.classList.toggle("shown", shown >= 0); tip.classList.toggle("pinned", pinned >= 0);
     if (shown >= 0) {
-      const [body, foot] = tip.children;
+      const [body, foot, menu] = tip.children;
       body.replaceChildren(...marked(data.texts[shown]));
       foot.children[0].style.background = css(group[shown]);
       foot.children[1].textContent = `${data.ids[shown]} · ${data.names[group[shown]]}`;
+      menu.replaceChildren(...(pinned < 0 ? [] : actions.map(([label, run]) => {
+        const button = make("button", { type: "button" }, label);
+        button.addEventListener("click", () => run(data.ids[shown])); return button;
+      })));
     }
     draw();
   };
@@ -242,19 +275,18 @@
       let next = -1, long = 0;
       for (const word of words) { const k = low.indexOf(word, from); if (k >= 0 && (next < 0 || k < next)) { next = k; long = word.length; } }
       if (next < 0) break;
-      const hit = document.createElement("mark");
-      hit.textContent = text.slice(next, next + long);
-      parts.push(document.createTextNode(text.slice(from, next)), hit); from = next + long;
+      parts.push(text.slice(from, next), make("mark", {}, text.slice(next, next + long))); from = next + long;
     }
-    parts.push(document.createTextNode(text.slice(from)));
-    return parts;
+    return [...parts, text.slice(from)];
   };
 
   // ---- finding ----
   let lowered = null, turn = -1;
   const light = (chosen) => { lit = chosen; litCount = 0; if (lit) for (let i = 0; i < count; i++) litCount += lit[i]; turn = -1; mark(); };
+  let given = null; // ids that were lit from outside
   const find = () => {
-    query = $("query").value.trim().toLowerCase();
+    query = part.query ? part.query.value.trim().toLowerCase() : "";
+    if (given) { light(Uint8Array.from(data.ids, (id, i) => ((only < 0 || group[i] === only) && given.has(id) ? 1 : 0))); return; }
     if (!query) { light(only >= 0 ? group.map((g) => (g === only ? 1 : 0)) : null); say(); return; }
     lowered = lowered || data.texts.map((text) => text.toLowerCase());
     const words = query.split(/\s+/), chosen = new Uint8Array(count);
@@ -262,13 +294,13 @@
     light(chosen); say();
   };
   const say = () => {
-    const line = $("found");
-    line.replaceChildren();
+    const line = part.found;
+    line?.replaceChildren();
     if (!query) return;
     line.append(`${litCount.toLocaleString("en")} of ${count.toLocaleString("en")} texts`);
     if (litCount) {
-      const next = document.createElement("button");
-      next.textContent = "next ⏎"; next.addEventListener("click", step); line.append(next);
+      const next = make("button", { type: "button" }, "next ⏎");
+      next.addEventListener("click", step); line.append(next);
     }
   };
   const step = () => {
@@ -276,16 +308,16 @@
     do { turn = (turn + 1) % count; } while (!lit[turn]);
     pinned = turn; aim.x = x[turn]; aim.y = y[turn]; aim.zoom = Math.max(aim.zoom, 4); hover(turn, true);
   };
-  $("query").addEventListener("input", find);
-  $("query").addEventListener("keydown", (event) => {
+  part.query?.addEventListener("input", find);
+  part.query?.addEventListener("keydown", (event) => {
     if (event.key === "Enter") step();
-    if (event.key === "Escape") { $("query").value = ""; find(); canvas.focus(); event.stopPropagation(); }
+    if (event.key === "Escape") { part.query.value = ""; find(); canvas.focus(); event.stopPropagation(); }
   });
 
   // ---- groups ----
   const choose = (g) => {
     only = only === g ? -1 : g;
-    [...$("list").querySelectorAll("button")].forEach((button, n) => button.setAttribute("aria-pressed", n === only));
+    [...part.list.querySelectorAll("button")].forEach((button, n) => button.setAttribute("aria-pressed", n === only));
     if (only >= 0) {
       aim.x = data.at[g][0]; aim.y = 1 - data.at[g][1]; aim.zoom = Math.max(1.6, Math.min(6, 0.32 / Math.max(0.02, data.wide[g])));
     } else home();
@@ -294,42 +326,44 @@
   const sizes = new Uint32Array(data.names.length);
   for (let i = 0; i < count; i++) sizes[group[i]]++;
   data.names.forEach((name, g) => {
-    const row = document.createElement("li"), button = document.createElement("button");
-    const dot = document.createElement("i"), label = document.createElement("b"), size = document.createElement("span");
-    label.textContent = name; size.textContent = sizes[g].toLocaleString("en");
-    button.append(dot, label, size); button.setAttribute("aria-pressed", "false");
-    button.addEventListener("click", () => choose(g)); row.append(button); $("list").append(row);
+    const size = sizes[g].toLocaleString("en");
+    const button = make("button", { type: "button", "aria-pressed": "false" }, make("i"), make("b", { dir: "auto" }, name), make("span", {}, size));
+    button.addEventListener("click", () => choose(g)); part.list.append(make("li", {}, button));
   });
   const dye = () => {
-    document.documentElement.dataset.theme = dark ? "dark" : "light";
-    document.documentElement.style.colorScheme = dark ? "dark" : "light";
-    $("list").querySelectorAll("i").forEach((dot, g) => { dot.style.background = css(g); });
+    if (alone) document.documentElement.dataset.theme = dark ? "dark" : "light";
+    part.list.querySelectorAll("i").forEach((dot, g) => { dot.style.background = css(g); });
     paint(); draw();
   };
 
   // ---- buttons and keys ----
-  $("closer").addEventListener("click", () => zoomAt(1.6));
-  $("further").addEventListener("click", () => zoomAt(1 / 1.6));
-  $("whole").addEventListener("click", home);
-  $("theme").addEventListener("click", () => { dark = !dark; dye(); });
+  part.closer.addEventListener("click", () => zoomAt(1.6));
+  part.further.addEventListener("click", () => zoomAt(1 / 1.6));
+  part.whole.addEventListener("click", home);
+  part.theme?.addEventListener("click", () => { dark = !dark; dye(); });
   const keys = {
     "+": () => zoomAt(1.5), "=": () => zoomAt(1.5), "-": () => zoomAt(1 / 1.5), "−": () => zoomAt(1 / 1.5), 0: home,
-    d: () => $("theme").click(), n: step,
+    d: () => part.theme?.click(), n: step,
     ArrowLeft: () => push(-1, 0), ArrowRight: () => push(1, 0), ArrowUp: () => push(0, -1), ArrowDown: () => push(0, 1),
-    Escape: () => { pinned = -1; hover(-1, true); if (only >= 0) choose(only); $("query").value = ""; find(); },
-    "/": () => $("query").focus(),
+    Escape: () => { pinned = -1; hover(-1, true); if (only >= 0) choose(only); if (part.query) part.query.value = ""; find(); },
+    "/": () => part.query.focus(),
   };
   const push = (dx, dy) => { aim.x += dx * 90 / scale(); aim.y += dy * 90 / scale(); draw(); };
-  document.addEventListener("keydown", (event) => {
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !alone) return;
     if (event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
     if (event.target.tagName === "BUTTON" && event.key.startsWith("Arrow")) return;
     event.preventDefault(); keys[event.key]();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => { dark = event.matches; dye(); });
-  window.addEventListener("resize", resize);
+  if (alone) matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => { dark = event.matches; dye(); });
+  new ResizeObserver(resize).observe(root);
   canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
   canvas.addEventListener("webglcontextrestored", () => { setUp(); draw(); });
   resize(); home(); Object.assign(view, aim);
   if (gl) setUp(); else mark();
   dye();
-})();
+  return {
+    light: (ids) => { given = ids && new Set(ids); find(); return litCount; },
+    shade: (isDark) => { dark = isDark; dye(); },
+  };
+};
