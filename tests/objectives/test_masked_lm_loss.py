@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.errors import MirrormaskError, ModelError
 from mirrormask.models.bulk import tokenize
-from mirrormask.models.embeddings import word_table
+from mirrormask.models.embeddings import embedding_module, word_table
 from mirrormask.models.encoder import build_encoder, save_encoder
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.objectives import masked_lm_loss
@@ -232,3 +232,29 @@ def test_the_trained_head_is_saved_with_the_encoder(
     save_encoder(build_encoder(done.model, device="cpu"), tmp_path / "second")
     again = MaskedLM.load(tmp_path / "second", device="cpu").logits(tokens, places)
     torch.testing.assert_close(again, found)
+
+
+def test_shared_it_guesses_words_of_the_anchors_in_their_own_forward(
+    attached: Callable[..., tuple[Any, MaskedLMLoss]], sentences: list[str]
+) -> None:
+    from mirrormask.training.method import Composition, Method
+    from mirrormask.views import Vocabulary
+    from mirrormask.views.dropout import Dropout
+
+    encoder, _ = attached()
+    objective = MaskedLMLoss(rate=0.4, shared=True)
+    method = Method(
+        encoder, Composition((Dropout(0.0), Dropout(0.0)), InfoNCE() + objective), Vocabulary.of(encoder)
+    ).eval()
+    columns = tuple(tokenize(encoder, texts) for texts in (sentences[:6], sentences[6:12]))
+    rows: list[int] = []
+    embedding_module(encoder).register_forward_hook(lambda _module, _given, out: rows.append(len(out)))
+    torch.manual_seed(4)
+    found = method(Batch(columns), 0)
+    assert sum(rows) == 12, "no forward of its own"
+    torch.manual_seed(4)
+    ask = objective.show(Batch(columns))[0]
+    hidden = Batch((ask.rows, columns[1]))
+    alone = Method(encoder, Composition((Dropout(0.0), Dropout(0.0)), InfoNCE()), Vocabulary.of(encoder)).eval()
+    expected = alone(hidden, 0) + objective.answered(ask, states_at(encoder, ask.rows, ask.positions, pad_id=0))
+    torch.testing.assert_close(found, expected)

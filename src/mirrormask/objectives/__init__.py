@@ -31,6 +31,19 @@ class Ask:
     answers: Tensor
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What the encoder made of this process's rows of one role in the forward of its view.
+
+    Args:
+        vectors: of the rows (n, d), before a head and without those of other processes.
+        states: token states at the positions asked for, row after row (total, d), as the pooling gets them.
+    """
+
+    vectors: Tensor
+    states: Tensor
+
+
 class Objective(nn.Module):
     """A loss over one step: ``InfoNCE(0.05) + 0.1 * Other()`` is an objective too."""
 
@@ -42,6 +55,9 @@ class Objective(nn.Module):
 
     needs_encoder = False
     """Whether it asks for token states besides the vectors; otherwise it is a function of the step alone."""
+
+    reads_views = False
+    """Whether it reads what the views' own forwards made of this process's rows, and so needs none of its own."""
 
     needs_target = False
     """Whether it compares vectors with a target that `target` makes from the tokens of a row."""
@@ -80,6 +96,18 @@ class Objective(nn.Module):
             states: of the last layer, at the positions asked for, row after row (total, d).
         """
         raise TypeError(f"{type(self).__name__} asks for nothing.")
+
+    def show(self, batch: Batch) -> dict[int, Ask]:
+        """Return which rows the views shall see, by role, and where token states are wanted, if `reads_views` says so.
+
+        Role 0 is the anchor, 1 the positive, further ones are hard negatives. A view that rewrites rows may stand only
+        where no states are wanted.
+        """
+        raise TypeError(f"{type(self).__name__} reads no views.")
+
+    def saw(self, shown: dict[int, Ask], seen: dict[int, Seen]) -> Tensor:
+        """Return the loss of what the encoder made of the rows that `show` returned."""
+        raise TypeError(f"{type(self).__name__} reads no views.")
 
     def lm_head(self) -> dict[str, Tensor] | None:
         """Return the weights of an LM head that was trained and belongs to the encoder, to be saved with it."""

@@ -6,9 +6,10 @@ Paper: Gao et al. 2021, "SimCSE: Simple Contrastive Learning of Sentence Embeddi
     loss = mean over masked positions t of -log p_LM(x_t | masked x)
 
 A position is chosen with chance `rate`, and hidden as `models.hiding` says. All sentences of the batch are masked in a
-forward of their own. The head is a copy of the model's own and is trained; it runs at the masked positions alone, and
-is saved with the encoder. Where the model's output matrix is its input embeddings, it stays so: the matrix is the
-trained encoder's. The published code copies it and lets the two part, which `faithful` does.
+forward of their own; `shared` hides words of the anchors that are contrasted, so that one forward does both, as in
+Giorgi et al. 2021, "DeCLUTR", Section 3.3. The head is a copy of the model's own and is trained; it runs at the masked
+positions alone, and is saved with the encoder. Where the model's output matrix is its input embeddings, it stays so:
+the matrix is the trained encoder's. The published code copies it and lets the two part, which `faithful` does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from mirrormask.models.embeddings import word_table
 from mirrormask.models.hiding import hide
 from mirrormask.models.lm_head import head_weights, is_tied
 from mirrormask.models.masked_lm import MaskedLM as Reader
-from mirrormask.objectives import Ask, Objective, objectives
+from mirrormask.objectives import Ask, Objective, Seen, objectives
 
 _BLOCK = 4096  # hidden tokens whose scores of the whole vocabulary are held at a time
 
@@ -41,8 +42,9 @@ class MaskedLMLoss(Objective):
     Args:
         rate: chance of a token to be chosen (the published code takes 15 %).
         faithful: train an output matrix of its own, as the published code does, where the model's is its embeddings.
+        shared: hide words of the anchors themselves and guess them in the same forward.
 
-    Relations: SimCSE adds it to `info-nce` with a weight of 0.1. It runs the encoder once more.
+    Relations: SimCSE adds it to `info-nce` with a weight of 0.1. It runs the encoder once more, unless it is `shared`.
 
     Example:
         >>> MaskedLMLoss().needs_encoder
@@ -51,12 +53,13 @@ class MaskedLMLoss(Objective):
 
     needs_encoder = True
 
-    def __init__(self, rate: float = 0.15, faithful: bool = False) -> None:
+    def __init__(self, rate: float = 0.15, faithful: bool = False, shared: bool = False) -> None:
         super().__init__()
         self.rate = above("rate", rate, 0, of="masked-lm")
         if rate >= 1:
             raise MirrormaskError(f"The 'rate' of masked-lm must be below 1. Got {rate!r}.")
         self.faithful = faithful
+        self.shared = self.reads_views = shared
         self.lm: Reader | None = None
         self._tied = False
 
@@ -78,9 +81,19 @@ class MaskedLMLoss(Objective):
 
     def ask(self, batch: Batch) -> Ask:
         """Return all columns of this process's rows with some tokens hidden, and where."""
+        return self._hidden(sum(batch.columns[1:], batch.columns[0]))
+
+    def show(self, batch: Batch) -> dict[int, Ask]:
+        """Return the anchors with some tokens hidden, and where."""
+        return {0: self._hidden(batch.columns[0])}
+
+    def saw(self, shown: dict[int, Ask], seen: dict[int, Seen]) -> Tensor:
+        """Return the mean loss over the hidden tokens of the anchors."""
+        return self.answered(shown[0], seen[0].states)
+
+    def _hidden(self, rows: Tokens) -> Ask:
         if self.lm is None:
             raise MirrormaskError("The objective masked-lm reads tokens, and must be attached to an encoder first.")
-        rows: Tokens = sum(batch.columns[1:], batch.columns[0])
         ids = torch.from_numpy(np.concatenate(rows.rows).astype(np.int64))
         lengths = rows.lengths
         place = np.concatenate([np.arange(length) for length in lengths])

@@ -31,6 +31,8 @@ CPU_ROWS, CPU_WIDTHS = 32, 4
 So many rows keep activations in its cache, and few different shapes spare it from planning matrix products anew.
 """
 
+_NOWHERE = np.zeros(0, dtype=np.int64)
+
 GPU_TOKENS = 65_536
 """Padded tokens that a GPU takes in one pass whatever their lengths: it would spend longer on starting a second one."""
 
@@ -68,11 +70,30 @@ def encode(
     within: Within | None = None,
     eager: bool = False,
 ) -> Tensor:
-    """Return sentence vectors (n, d) with gradients, in the order of the rows.
+    """Return sentence vectors (n, d) with gradients, in the order of the rows; arguments as in `encode_with_states`."""
+    given = {"chunk": chunk, "pad_to": pad_to, "words": words, "embed": embed, "within": within, "eager": eager}
+    return encode_with_states(encoder, tokens, None, pad_id=pad_id, **given)[0]  # type: ignore[arg-type]
+
+
+def encode_with_states(
+    encoder: Any,
+    tokens: Tokens,
+    positions: Sequence[NDArray[np.int64]] | None,
+    *,
+    pad_id: int,
+    chunk: int | None = None,
+    pad_to: int = 1,
+    words: Embed | None = None,
+    embed: Embed | None = None,
+    within: Within | None = None,
+    eager: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Return sentence vectors (n, d) and, of the same forward, token states (total, d), both with gradients.
 
     Args:
         encoder: a SentenceTransformer, in training mode or not.
         tokens: rows with their special tokens.
+        positions: for each row, where its states are read, as the pooling gets them; None reads none.
         pad_id: what to pad with.
         chunk: rows per pass of the gradient cache: activations of only so many rows are held at a time and computed
             again, with the same dropout, for the backward pass (Gao et al. 2021, "Scaling deep contrastive
@@ -87,14 +108,15 @@ def encode(
     pad_to = max(pad_to, CPU_WIDTHS) if device.type == "cpu" else pad_to
     shards = shards_for(tokens, device, chunk, whole=pad_to > CPU_WIDTHS)
     table = word_table(encoder) if words is not None else None
+    places = _Places(positions or [_NOWHERE] * len(tokens))
 
-    def run(given: Tensor, mask: Tensor) -> Tensor:
+    def run(given: Tensor, mask: Tensor, *at: Tensor) -> Any:
         with within() if within is not None else nullcontext(), _hooked(encoder, embed, mask), _stance(eager or embed):
             name = "input_ids" if table is None else "inputs_embeds"
-            vectors: Tensor = encoder({name: given, "attention_mask": mask})["sentence_embedding"]
-            return vectors
+            out = encoder({name: given, "attention_mask": mask})
+            return (out["sentence_embedding"], out["token_embeddings"][at]) if at else out["sentence_embedding"]
 
-    found = []
+    found, states = [], []
     for shard in shards:
         given, mask = (
             to_device(t, device)
@@ -102,8 +124,14 @@ def encode(
         )
         if words is not None and table is not None:
             given = words(table(given), mask)
-        found.append(_held(run, chunk, given, mask))
-    return _in_order(found, np.concatenate(shards))
+        if positions is None:
+            found.append(_held(run, chunk, given, mask))
+            continue
+        vectors, there = _held(run, chunk, given, mask, *(to_device(t, device) for t in places.of(shard)))
+        found.append(vectors)
+        states.append(there)
+    vectors = _in_order(found, np.concatenate(shards))
+    return vectors, _in_order(states, places.order(shards)) if states else vectors[:0]
 
 
 def states_at(
@@ -125,30 +153,48 @@ def states_at(
     """
     device = next(encoder.parameters()).device
     pad_to = max(pad_to, CPU_WIDTHS) if device.type == "cpu" else pad_to
-    counts = np.array([len(each) for each in positions])
-    ends = np.cumsum(counts)
+    at = _Places(positions)
 
     def run(ids: Tensor, mask: Tensor, rows: Tensor, places: Tensor) -> Tensor:
         states: Tensor = encoder[0].model(input_ids=ids, attention_mask=mask).last_hidden_state
         return states[rows, places]
 
-    found, order = [], []
-    for shard in shards_for(tokens, device, chunk, whole=pad_to > CPU_WIDTHS):
+    found = []
+    shards = shards_for(tokens, device, chunk, whole=pad_to > CPU_WIDTHS)
+    for shard in shards:
         given = tokens.padded(pad_id, shard, multiple_of=pad_to, at_most=encoder.max_seq_length)
-        rows = np.repeat(np.arange(len(shard)), counts[shard])
-        places = np.concatenate([positions[row] for row in shard])
-        at = (torch.from_numpy(index) for index in (rows, places))
-        found.append(_held(run, chunk, *(to_device(t, device) for t in (*given, *at))))
-        order += [np.arange(ends[row] - counts[row], ends[row]) for row in shard]
-    return _in_order(found, np.concatenate(order))
+        found.append(_held(run, chunk, *(to_device(t, device) for t in (*given, *at.of(shard)))))
+    return _in_order(found, at.order(shards))
 
 
-def _held(run: Callable[..., Tensor], chunk: int | None, *given: Tensor) -> Tensor:
+class _Places:
+    """Where states are read in each row.
+
+    Args:
+        positions: of each row.
+    """
+
+    def __init__(self, positions: Sequence[NDArray[np.int64]]) -> None:
+        self.positions = positions
+        self.counts = np.array([len(each) for each in positions])
+        self.ends = np.cumsum(self.counts)
+
+    def of(self, shard: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Return row in the shard and position of each state to read there."""
+        rows = np.repeat(np.arange(len(shard)), self.counts[shard])
+        return torch.from_numpy(rows), torch.from_numpy(np.concatenate([self.positions[row] for row in shard]))
+
+    def order(self, shards: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Return where each state that the shards gave belongs, row after row."""
+        rows = np.concatenate(shards)
+        return np.concatenate([np.arange(self.ends[row] - self.counts[row], self.ends[row]) for row in rows])
+
+
+def _held(run: Callable[..., Any], chunk: int | None, *given: Tensor) -> Any:
     """Run, and hold the activations or, where they are cached in chunks, compute them again for the backward pass."""
     if chunk is None or not torch.is_grad_enabled():
         return run(*given)
-    cached: Tensor = checkpoint(run, *given, use_reentrant=False, preserve_rng_state=True)
-    return cached
+    return checkpoint(run, *given, use_reentrant=False, preserve_rng_state=True)
 
 
 def _in_order(found: list[Tensor], places: NDArray[np.int64]) -> Tensor:

@@ -6,77 +6,29 @@ import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mirrormask.core.batch import Batch, Step, Tokens
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.core.registry import configuration
 from mirrormask.core.transfer import to_device
-from mirrormask.models.glow import FlowShape
-from mirrormask.negatives import Local, NegativeSource
-from mirrormask.objectives import Objective, WeightedSum
-from mirrormask.stabilizers import Stabilizer
-from mirrormask.stabilizers.plain import Plain
-from mirrormask.training.forward import Embed, encode, states_at
+from mirrormask.negatives import Local
+from mirrormask.objectives import Ask, Objective, Seen, WeightedSum
+from mirrormask.training.composed import Composition
+from mirrormask.training.forward import Embed, encode, encode_with_states, states_at
 from mirrormask.training.gather import gather_rows
+from mirrormask.training.reading import positions_of, shown_to
 from mirrormask.views import View, Vocabulary
+
+__all__ = ["Composition", "Method"]
 
 Role = tuple[View, Tokens]
 Change = Callable[[Tensor], Tensor]
-
-
-@dataclass(frozen=True)
-class Composition:
-    """What a paper says, as parts: the views of anchor and positive, the loss, and where the positives come from.
-
-    Args:
-        views: how the anchor and the positive are seen.
-        objective: the loss.
-        negatives: extra negatives, where the method has them.
-        stabilizer: how gradients become an update.
-        pairing: where positives come from, by name, with its parameters.
-        pooling: the pooling the paper uses.
-        training: the paper's own settings, which a run takes unless told otherwise.
-        between: shares of the way from start to end, one of which is kept when a run is over, or the start; without
-            them it is the best of the checkpoints.
-        flow: a flow that is put on the encoder before training and kept with it.
-        frozen: whether the encoder below the flow stays as it is.
-    """
-
-    views: tuple[View, View]
-    objective: Objective
-    negatives: NegativeSource | None = None
-    stabilizer: Stabilizer = field(default_factory=Plain)
-    pairing: tuple[str, dict[str, Any]] = ("self", {})
-    pooling: str = "mean"
-    training: dict[str, Any] = field(default_factory=dict)
-    between: tuple[float, ...] = ()
-    flow: FlowShape | None = None
-    frozen: bool = False
-
-    @property
-    def one_pass(self) -> bool:
-        """Say whether a step is one plain pass through the encoder, forward and backward."""
-        plain = all(view.forward_key == "plain" for view in self.views)
-        return plain and self.stabilizer.passes == 1 and not self.objective.needs_encoder
-
-    def record(self) -> dict[str, Any]:
-        """Return every parameter, read back from the built parts."""
-        return {
-            "views": [configuration(view) for view in self.views],
-            "objective": configuration(self.objective),
-            "negatives": None if self.negatives is None else configuration(self.negatives),
-            "stabilizer": configuration(self.stabilizer),
-            "pairing": {"name": self.pairing[0], **self.pairing[1]},
-            "pooling": self.pooling,
-            **({} if self.flow is None else {"flow": dataclasses.asdict(self.flow), "frozen": self.frozen}),
-        }
 
 
 class Method(nn.Module):
@@ -121,18 +73,26 @@ class Method(nn.Module):
         self.objective.attach(encoder)
         if self.negatives is not None:
             self.negatives.attach(encoder, head)
-        self._check_views(composition.views)
         terms = self.objective.parts_of()
         of_vectors = [(weight, term) for weight, term in terms if not term.needs_encoder]
-        if not of_vectors:
-            raise MirrormaskError("A method needs an objective over sentence vectors. Add one, such as info-nce.")
         sum_of = WeightedSum([term for _, term in of_vectors], [weight for weight, _ in of_vectors])
         # in tuples, so that the parts are not registered twice
         self._criterion = (sum_of if len(of_vectors) < len(terms) else self.objective,)
-        self._asking = tuple((weight, term) for weight, term in terms if term.needs_encoder)
+        self._reading = tuple((weight, term) for weight, term in terms if term.reads_views)
+        self._asking = tuple((weight, term) for weight, term in terms if term.needs_encoder and not term.reads_views)
+        self._scores = bool(of_vectors)
+        self._check_views(composition.views)
 
     def _check_views(self, views: tuple[View, View]) -> None:
         """Refuse views that would leave nothing to learn, or no gradient to attack with."""
+        if not self._scores and not self._reading:
+            raise MirrormaskError("A method needs an objective over sentence vectors. Add one, such as info-nce.")
+        attacked = any(view.attacks_at(stage) for view in views for stage in ("words", "output"))
+        if not self._scores and (attacked or self.negatives is not None):
+            raise MirrormaskError(
+                "This objective compares no sentence vectors, so it has no use for negatives, nor a gradient for FGSM. "
+                "Leave them out, or add info-nce."
+            )
         encoders = [view.encoder_of(self.encoder) for view in views]
         if encoders[0] is not self.encoder and views[1].shares_forward:
             raise MirrormaskError(
@@ -161,13 +121,13 @@ class Method(nn.Module):
         """
         own: list[Any] = [view.encoder_of(self.encoder) for view in self.views]  # type: ignore[operator]
         meant = any(view.same_on_purpose for view in self.views)
-        if meant or len(batch.columns) > 1 or any(encoder is not self.encoder for encoder in own):
+        if meant or not self._scores or len(batch.columns) > 1 or any(encoder is not self.encoder for encoder in own):
             return
         was = self.training
         self.train()
         with torch.random.fork_rng([self.encoder.device] if self.encoder.device.type == "cuda" else []):
             roles = self._roles(batch)
-            anchor, positive = self._vectors(roles, self._raw(batch, roles, seed, {}), {})[:2]
+            anchor, positive = self._vectors(roles, self._raw(batch, roles, seed, {})[0], {})[:2]
         self.train(was)
         attacked = any(view.attacks_at(stage) for view, _ in roles for stage in ("words", "output"))
         same = (anchor - positive).norm() <= 1e-5 * anchor.norm()  # rows of other shards differ in their last bits
@@ -185,19 +145,27 @@ class Method(nn.Module):
             batch: this process's rows.
             seed: for choices that views make about text.
         """
-        device_type = next(self.encoder.parameters()).device.type
-        roles = self._roles(batch)
-        raw = self._raw(batch, roles, seed, self._moved_words(batch, roles, seed))
+        wanted = [term.show(batch) for _, term in self._reading]
+        shown = shown_to(wanted)
+        roles = self._roles(batch, shown)
+        raw, seen = self._raw(batch, roles, seed, self._moved_words(batch, roles, seed), shown)
+        losses = [self._scored(batch, roles, raw)] if self._scores else []
+        for (weight, term), asks in zip(self._reading, wanted, strict=True):
+            losses.append(weight * term.saw(asks, {place: seen[place] for place in asks}))
+        for weight, term in self._asking:  # more of the encoder, so in the run's own precision
+            ask = term.ask(batch)
+            states = states_at(self.encoder, ask.rows, ask.positions, **self._passes)
+            losses.append(weight * term.answered(ask, states))
+        return sum(losses[1:], losses[0])
+
+    def _scored(self, batch: Batch, roles: list[Role], raw: list[Tensor]) -> Tensor:
+        """Return what the criterion says about the vectors of the joint batch."""
         vectors = self._vectors(roles, raw, self._moved_outputs(batch, roles, raw))
-        with torch.autocast(device_type, enabled=False):  # a cosine over a small temperature needs float32
+        with torch.autocast(raw[0].device.type, enabled=False):  # a cosine over a small temperature needs float32
             step = self._step(batch, vectors)
             if self.negatives is not None:
                 step = dataclasses.replace(step, extra=self.negatives.draw(step, self.criterion))
             loss: Tensor = self.criterion(step)
-        for weight, term in self._asking:  # more of the encoder, so in the run's own precision
-            ask = term.ask(batch)
-            states = states_at(self.encoder, ask.rows, ask.positions, **self._passes)
-            loss = loss + weight * term.answered(ask, states)
         if not self.moved and torch.is_grad_enabled():
             kept = {name: getattr(step, name) for name in ("labels", "text_ids")}
             self._seen.append((Step(step.anchor.detach(), step.positive.detach(), **kept), batch))
@@ -240,37 +208,57 @@ class Method(nn.Module):
         found = gather_rows(encode(encoder, rows, **self._passes).float())
         return found if head is None else head(found).float()
 
-    def _roles(self, batch: Batch) -> list[Role]:
-        """Return view and rows of the anchor, the positive and each hard negative."""
+    def _roles(self, batch: Batch, shown: dict[int, Ask] | None = None) -> list[Role]:
+        """Return view and rows of the anchor, the positive and each hard negative, as an objective shows them."""
         columns = batch.columns if len(batch.columns) > 1 else (batch.columns[0], batch.columns[0])
         views: list[Any] = list(self.views)
-        return [(views[0], columns[0])] + [(views[1], column) for column in columns[1:]]
+        rows = [shown[place].rows if shown and place in shown else each for place, each in enumerate(columns)]
+        return [(views[0], rows[0])] + [(views[1], each) for each in rows[1:]]
 
-    def _raw(self, batch: Batch, roles: list[Role], seed: int, words: dict[str, Embed]) -> list[Tensor]:
-        """Return the encoder's vectors (n, d) of the joint batch, one per role; rows that may share a forward do.
+    def _raw(
+        self,
+        batch: Batch,
+        roles: list[Role],
+        seed: int,
+        words: dict[str, Embed],
+        shown: dict[int, Ask] | None = None,
+    ) -> tuple[list[Tensor], dict[int, Seen]]:
+        """Return the encoder's vectors (n, d) of the joint batch, one per role, and what it made of the rows shown.
+
+        Rows that may share a forward do; without an objective over vectors only the rows shown go through the encoder.
 
         Args:
             batch: this process's rows.
             roles: what is seen, and how.
             seed: for choices about text.
             words: for some keys of forwards, what is done at their word embeddings instead of the view's own.
+            shown: by role, the rows that an objective reads in this forward, and where.
         """
-        rng = np.random.default_rng(seed)
+        rng, shown = np.random.default_rng(seed), shown or {}
         groups: dict[str, list[int]] = {}
         for place, (view, _) in enumerate(roles):
-            if place and view.shares_forward and len(batch.columns) == 1:
+            if place not in shown and (not self._scores or (place and view.shares_forward and len(batch.columns) == 1)):
                 continue
             groups.setdefault(view.forward_key, []).append(place)
         vectors: list[Tensor | None] = [None] * len(roles)
+        seen: dict[int, Seen] = {}
         for key, places in groups.items():
             view = roles[places[0]][0]
             rows = [self._fitting(roles[p][0].rewrite(roles[p][1], rng, self.vocabulary)) for p in places]
-            found = self._encode(
-                view, sum(rows[1:], rows[0]), words.get(key, view.words if view.works_at("words") else None)
+            at = [positions_of(roles[p][0], shown.get(p), len(batch)) for p in places]
+            found, states = self._encode(
+                view,
+                sum(rows[1:], rows[0]),
+                words.get(key, view.words if view.works_at("words") else None),
+                [each for role in at for each in role] if any(p in shown for p in places) else None,
             )
-            for place, part in zip(places, torch.split(found, len(batch)), strict=True):
-                vectors[place] = gather_rows(part.float())
-        return [vectors[0] if v is None else v for v in vectors]  # type: ignore[misc]
+            counts = [sum(map(len, role)) for role in at] if len(states) else [0] * len(at)
+            parts = zip(torch.split(found, len(batch)), torch.split(states, counts), strict=True)
+            for place, (part, read) in zip(places, parts, strict=True):
+                vectors[place] = gather_rows(part.float()) if self._scores else part
+                if place in shown:
+                    seen[place] = Seen(part, read)
+        return [vectors[0] if v is None else v for v in vectors], seen  # type: ignore[misc]
 
     def _fitting(self, rows: Tokens) -> Tokens:
         """Return the rows cut to what the encoder can read: a view may have made them longer."""
@@ -280,17 +268,21 @@ class Method(nn.Module):
         texts = (row[len(frame.prefix) : len(row) - len(frame.suffix)] for row in rows.rows)
         return Tokens.of([frame.around(ids, limit) for ids in texts])
 
-    def _encode(self, view: View, tokens: Tokens, words: Embed | None) -> Tensor:
+    def _encode(
+        self, view: View, tokens: Tokens, words: Embed | None, at: list[NDArray[np.int64]] | None
+    ) -> tuple[Tensor, Tensor]:
         encoder = view.encoder_of(self.encoder)
-        return encode(
-            encoder,
-            tokens,
+        how = {
             **self._passes,
-            words=words,
-            embed=view.embeddings if view.works_at("embeddings") else None,
-            within=lambda: view.forward_with(encoder),
-            eager=view.hooks,
-        )
+            "words": words,
+            "embed": view.embeddings if view.works_at("embeddings") else None,
+            "within": lambda: view.forward_with(encoder),
+            "eager": view.hooks,
+        }
+        if at is not None:
+            return encode_with_states(encoder, tokens, at, **how)
+        vectors = encode(encoder, tokens, **how)
+        return vectors, vectors[:0]
 
     def _vectors(self, roles: list[Role], raw: list[Tensor], at_output: dict[int, Change]) -> list[Tensor]:
         """Return the vectors that are scored: the head and the views' last stage on what the encoder gave."""
@@ -321,7 +313,7 @@ class Method(nn.Module):
             return attacks[key].words(attacks[key].perturb_at("words", x, next(gradients)), mask)
 
         with self._before():
-            raw = self._raw(batch, roles, seed, {key: partial(kept, key) for key in attacks})
+            raw, _ = self._raw(batch, roles, seed, {key: partial(kept, key) for key in attacks})
             found = self._gradient(batch, self._vectors(roles, raw, {}), [x for each in leaves.values() for x in each])
         gradients = iter(found)  # shards come again in the same order
         return {key: partial(moved, key) for key in attacks}
