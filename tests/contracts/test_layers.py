@@ -25,11 +25,12 @@ LAYERS = (
     ("evaluation", "probing", "prompting", "attack", "exploring"),
     ("runs",),
     ("study",),
-    ("cli", "service"),
+    ("service",),
+    ("cli",),
 )
 VERBS = {
     *("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "probe", "pretrain"),
-    *("info", "parts", "index", "search", "duplicates", "map", "classify"),
+    *("info", "parts", "index", "search", "serve", "duplicates", "map", "classify"),
     *("lexicon", "multitask", "prompt", "attack", "whiten", "flow"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

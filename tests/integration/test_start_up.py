@@ -23,6 +23,7 @@ VERBS = [
     "encode",
     "index",
     "search",
+    "serve",
     "classify",
     "similarity",
     "probe",

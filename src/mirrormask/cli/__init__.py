@@ -29,6 +29,7 @@ from mirrormask.cli import (
     quickstart,
     run,
     search,
+    serve,
     similarity,
     study,
     train,
@@ -81,6 +82,7 @@ app.command("lexicon")(lexicon.lexicon)
 app.command("encode")(encode.encode)
 app.command("index")(index.index)
 app.command("search")(search.search)
+app.command("serve")(serve.serve)
 app.add_typer(classify.app, name="classify")
 app.add_typer(multitask.app, name="multitask")
 app.command("similarity")(similarity.similarity)

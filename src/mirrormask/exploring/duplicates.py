@@ -189,7 +189,11 @@ def find_duplicates(
     closeness = None
     if by == "both" and len(exact) > 1:
         firsts = [members[0] for members in exact]
-        units = unit(encode([texts.texts[place] for place in firsts], model, max_length=max_length, progress=progress))
+        if texts.vectors is None:
+            chosen = [texts.texts[place] for place in firsts]
+            units = unit(encode(chosen, model, max_length=max_length, progress=progress))
+        else:
+            units = unit(texts.vectors[firsts])
         rows, cosines = nearest_others(units, _NEIGHBORS)
         if threshold is None:
             closeness = choose_closeness(cosines[joined.roots(), 0], seed=seed)

@@ -135,7 +135,8 @@ def draw_map(
     chosen = _sample(texts, most, seed)
     count = groups if groups is not None else _usual_groups(len(chosen))
     between("groups", count, 1, min(MOST_GROUPS, len(chosen)) + 1, of="a map")
-    units = unit(encode(chosen.texts, model, max_length=max_length, progress=progress))
+    known = chosen.vectors
+    units = unit(encode(chosen.texts, model, max_length=max_length, progress=progress) if known is None else known)
     rows, _ = nearest_others(units, NEIGHBORS)
     tick = None if progress is None else lambda done: progress("laying out", done, steps)
     places = neighbor_layout(principal(units, 2), rows, steps=steps, progress=tick)
@@ -150,7 +151,9 @@ def _sample(texts: Texts, most: int, seed: int) -> Texts:
     if len(texts) <= most:
         return texts
     kept = np.sort(generator(seed, "map").choice(len(texts), most, replace=False)).tolist()
-    return Texts(texts.name, [texts.texts[row] for row in kept], [texts.ids[row] for row in kept], texts.notes)
+    vectors = None if texts.vectors is None else texts.vectors[kept]
+    own = [texts.texts[row] for row in kept], [texts.ids[row] for row in kept]
+    return Texts(texts.name, *own, texts.notes, vectors)
 
 
 def _usual_groups(count: int) -> int:

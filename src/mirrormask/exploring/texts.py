@@ -27,12 +27,14 @@ class Texts:
         texts: none of them empty.
         ids: of each: that of its row where there is one, else file and row.
         notes: what was left out or chosen.
+        vectors: of each (n, d), where they are known already.
     """
 
     name: str
     texts: list[str] = field(repr=False)
     ids: list[str] = field(repr=False)
     notes: tuple[str, ...] = ()
+    vectors: NDArray[np.float32] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -28,16 +28,29 @@ def token_budget(device: torch.device) -> int:
     return 65_536 if device.type == "cuda" else 2_048
 
 
+class Tokenizing:
+    """How texts become the rows that an encoder sees; who asks often keeps it.
+
+    Args:
+        encoder: a SentenceTransformer.
+    """
+
+    def __init__(self, encoder: Any) -> None:
+        self._encoder, self._bare = encoder, Encoder(encoder.tokenizer)
+        self._frame = getattr(encoder[0], "frame", None) or frame_of(encoder.tokenizer)
+
+    def __call__(self, texts: Sequence[str], max_length: int | None = None) -> Tokens:
+        """Return the rows of texts, special tokens or prompt included."""
+        limit = max_length or self._encoder.max_seq_length or 512
+        if getattr(self._encoder[0], "do_lower_case", False):
+            texts = [text.lower() for text in texts]
+        rows = (np.frombuffer(row, dtype=self._bare.dtype).astype(np.int64) for row in self._bare(list(texts)))
+        return Tokens.of([self._frame.around(row, limit) for row in rows])
+
+
 def tokenize(encoder: Any, texts: Sequence[str], *, max_length: int | None = None) -> Tokens:
     """Return the rows the encoder would see for these texts, special tokens or prompt included."""
-    transformer = encoder[0]
-    limit = max_length or encoder.max_seq_length or 512
-    if getattr(transformer, "do_lower_case", False):
-        texts = [text.lower() for text in texts]
-    frame = getattr(transformer, "frame", None) or frame_of(encoder.tokenizer)
-    bare = Encoder(encoder.tokenizer)
-    rows = (np.frombuffer(row, dtype=bare.dtype).astype(np.int64) for row in bare(list(texts)))
-    return Tokens.of([frame.around(row, limit) for row in rows])
+    return Tokenizing(encoder)(texts, max_length)
 
 
 def encode_tokens(

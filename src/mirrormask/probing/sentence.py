@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mirrormask.core.errors import DataError, one_of
 from mirrormask.data.text.sentences import is_chinese
+from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.names import CHINESE_MODEL, DEFAULT_MODEL
 from mirrormask.probing.constituency import ConstituencyParser
 from mirrormask.probing.dependency import DependencyParser
@@ -43,7 +44,7 @@ def split(text: str, how: str = "words") -> list[str]:
 def probe_sentence(
     text: str | Sequence[str],
     *,
-    model: str | Path = "",
+    model: str | Path | MaskedLM = "",
     impact: Impact = DEFAULT,
     parser: DependencyParser = _ROOT_FOUND,
     phrases: ConstituencyParser = _PHRASES,
@@ -54,7 +55,7 @@ def probe_sentence(
 
     Args:
         text: the sentence, or its words.
-        model: a masked language model, by name or folder; by default `mini`, or `mini-zh` for Chinese text.
+        model: a masked language model, by name or folder, or loaded; by default `mini`, or `mini-zh` for Chinese text.
         impact: what is read from it, without a root and at one layer.
         parser: how the matrix becomes a dependency tree.
         phrases: how it becomes a constituency tree.
@@ -67,8 +68,15 @@ def probe_sentence(
     words = tuple(split(text, units) if isinstance(text, str) else text)
     if not words:
         raise DataError("The sentence is empty, and at least one word is needed. Put it in quotes.")
-    from mirrormask.models.masked_lm import MaskedLM
+    if not isinstance(model, MaskedLM):
+        name = str(model or default_model("".join(words)))
+        lm = MaskedLM.load(name)
+    else:
+        lm, name = model, str(model.model.name_or_path)
+    matrix = next(impact_matrices(lm, [words], impact, precision=precision, label="Sentence"))
+    return Probed(name, words, impact, matrix, parser.parse(matrix), phrases.parse(matrix))
 
-    model = model or (CHINESE_MODEL if is_chinese("".join(words)) else DEFAULT_MODEL)
-    matrix = next(impact_matrices(MaskedLM.load(model), [words], impact, precision=precision, label="Sentence"))
-    return Probed(str(model), words, impact, matrix, parser.parse(matrix), phrases.parse(matrix))
+
+def default_model(text: str) -> str:
+    """Return the name of the masked language model that reads a text where none is named."""
+    return CHINESE_MODEL if is_chinese(text) else DEFAULT_MODEL

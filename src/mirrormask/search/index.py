@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError, MirrormaskError, MirrormaskWarning, at_least, did_you_mean, one_of
+from mirrormask.core.seeding import generator
 from mirrormask.search.documents import Reading, Source
+from mirrormask.search.facets import facet
 from mirrormask.search.filters import parse, unknown_column
 from mirrormask.search.hits import Hit, Reranker
 from mirrormask.search.indexing import Opened, Progress, build_index, delete_documents
@@ -53,7 +55,6 @@ class Index:
         self._model = model
         self._opened, self._library, self._dense = opened, opened.library, opened.dense
         self._words = opened.words
-        self._encoder: TextEncoder | None = None
         self.record: dict[str, Any] = {**opened.manifest, "files": len(opened.manifest["files"])}
 
     @classmethod
@@ -163,12 +164,19 @@ class Index:
         where: str | None = None,
         weight: float | None = None,
         rerank: Reranker | None = None,
+        vectors: NDArray[np.float32] | None = None,
     ) -> list[list[Hit]]:
-        """Return the best documents of each of several queries, encoded at once; the rest is as for `search`."""
+        """Return the best documents of each of several queries, encoded at once.
+
+        Args:
+            queries: what to look for.
+            top, mode, where, weight, rerank: as for `search`.
+            vectors: of the queries (n, d), where `encoder` was asked for them already.
+        """
         at_least("top", top, 1, of="a search")
         texts = self._checked(queries)
         answers = []
-        for text, question in zip(texts, self._questions(texts, mode, where, weight), strict=True):
+        for text, question in zip(texts, self._questions(texts, mode, where, weight, vectors), strict=True):
             hits = self._hits(self._best(question, max(top, _RERANKED) if rerank else top), text)
             answers.append(rerank.reordered(text, hits)[:top] if rerank else hits)
         return answers
@@ -236,20 +244,53 @@ class Index:
         return None if number is None else self._library.id(number)
 
     @cached_property
+    def encoder(self) -> TextEncoder:
+        """Return the encoder that the index was made with.
+
+        Raises:
+            ModelError: it is not there any more, or it is another.
+        """
+        return TextEncoder.known(self._opened.manifest["encoder"], self._model, self._opened.weights)
+
+    def facets(self) -> list[dict[str, Any]]:
+        """Return what each column holds, with counts and the conditions that ask for it."""
+        return [facet(name, self._library.column(name), ~self._opened.dead) for name in self.columns]
+
+    def documents(self, most: int, *, seed: int = 42) -> tuple[list[str], list[str], NDArray[np.float32]]:
+        """Return the ids, texts and vectors (n, d) of the documents, or of a sample where there are more than `most`.
+
+        A document's vector is the mean of its passages'.
+        """
+        numbers = np.flatnonzero(~self._opened.dead)
+        if len(numbers) > most:
+            numbers = np.sort(generator(seed, "documents").choice(numbers, most, replace=False))
+        rows = [self._library.passages_of(number) for number in numbers.tolist()]
+        starts = np.cumsum([0, *[len(each) for each in rows[:-1]]])
+        sums = np.add.reduceat(self._dense.vectors(np.concatenate(rows)), starts, axis=0)
+        vectors = sums / np.array([len(each) for each in rows], dtype=np.float32)[:, None]
+        return self._library.ids(numbers.tolist()), [self._library.text(each) for each in numbers.tolist()], vectors
+
+    @cached_property
     def _by_text(self) -> dict[int, int]:
         alive = np.flatnonzero(~self._opened.dead).tolist()
         return {digest(self._library.text(number).strip()): number for number in alive}
 
-    def _questions(self, texts: Sequence[str], mode: str, where: str | None, weight: float | None) -> list[Question]:
+    def _questions(
+        self,
+        texts: Sequence[str],
+        mode: str,
+        where: str | None,
+        weight: float | None,
+        vectors: Sequence[NDArray[np.float32] | None] | NDArray[np.float32] | None = None,
+    ) -> list[Question]:
         one_of("mode", mode, MODES, of="a search")
         if weight is not None:
             at_least("weight", weight, 0, of="a search")
         allowed = self._allowed(where)
-        vectors: Sequence[NDArray[np.float32] | None] = [None] * len(texts)
-        if mode != "words":
-            if self._encoder is None:
-                self._encoder = TextEncoder.known(self._opened.manifest["encoder"], self._model, self._opened.weights)
-            vectors = list(self._encoder.queries(texts))
+        if mode == "words":
+            vectors = [None] * len(texts)
+        elif vectors is None:
+            vectors = self.encoder.queries(texts)
         return [Question(text, vector, mode, weight, allowed) for text, vector in zip(texts, vectors, strict=True)]
 
     def _best(self, question: Question, top: int) -> Found:

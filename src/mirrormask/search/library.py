@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -82,18 +83,21 @@ class Library:
         self.owners, self.starts, self.ends, self.keys, self.contents = (
             np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS
         )
+        self._columns: dict[str, Column] = {}
 
     def __len__(self) -> int:
         return len(self._ids)
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """Return the names of the metadata's columns."""
         return names_in(self.folder / "columns")
 
     def column(self, name: str) -> Column:
-        """Return one column of all documents."""
-        return read_column(self.folder / "columns", name)
+        """Return one column of all documents; it is read once, and stays when the files go."""
+        if name not in self._columns:
+            self._columns[name] = read_column(self.folder / "columns", name)
+        return self._columns[name]
 
     def id(self, number: int) -> str:
         """Return the id of a document."""

@@ -178,7 +178,7 @@ class TextEncoder:
         if "model" not in self.__dict__ and len(texts) <= FEW:
             quick = few_vectors(self.folder, prompted, self.weights)
             if quick is not None:
-                return self._scaled(quick)
+                return self.scaled(quick)
         return self._encoded(prompted, self.facts.query_prompt, "query", None)
 
     def documents(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Floats:
@@ -189,9 +189,7 @@ class TextEncoder:
     def _encoded(self, prompted: list[str], prompt: str, task: str, progress: Callable[[int], None] | None) -> Floats:
         """Encode through our bulk pass, or through the library where a model treats queries or prompts apart."""
         model = self.pooled
-        kinds = {type(module).__name__ for module in model}
-        apart = "Router" in kinds or not all(getattr(module, "include_prompt", True) for module in model)
-        if apart:
+        if self.apart:
             bare = [text.removeprefix(prompt) for text in prompted]
             encode = model.encode_query if task == "query" else model.encode_document
             found = encode(bare, prompt=prompt or None, show_progress_bar=False, convert_to_numpy=True)
@@ -201,9 +199,16 @@ class TextEncoder:
             from mirrormask.models.bulk import encode_texts
 
             found = encode_texts(model, prompted, progress=progress)
-        return self._scaled(np.asarray(found, dtype=np.float32))
+        return self.scaled(np.asarray(found, dtype=np.float32))
 
-    def _scaled(self, vectors: Floats) -> Floats:
+    @cached_property
+    def apart(self) -> bool:
+        """Say whether the model treats queries or prompts apart, so that only the library can ask it."""
+        kinds = {type(module).__name__ for module in self.model}
+        return "Router" in kinds or not all(getattr(module, "include_prompt", True) for module in self.model)
+
+    def scaled(self, vectors: Floats) -> Floats:
+        """Return vectors of length 1 where the encoder's are compared by cosine."""
         if not self.facts.cosine:
             return vectors
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)

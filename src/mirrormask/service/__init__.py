@@ -1,0 +1,1 @@
+"""HTTP: what the command line does, behind an address, for many at once."""

@@ -1,0 +1,182 @@
+"""What is served: an index or a model, opened once, and an index again when it was replaced on disk."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mirrormask.core.batch import Tokens
+from mirrormask.core.errors import MirrormaskError
+from mirrormask.models.bulk import Tokenizing, encode_tokens
+from mirrormask.models.encoder import load
+from mirrormask.search.generations import MANIFEST, is_index
+from mirrormask.search.index import Index
+from mirrormask.search.text_encoder import TextEncoder
+
+Floats = NDArray[np.float32]
+
+
+class PlainTexts:
+    """Texts as `mirrormask encode` reads them.
+
+    Args:
+        model: a SentenceTransformer.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model, self.rows = model, Tokenizing(model)
+
+    def vectors(self, texts: Sequence[str], tokens: Tokens) -> Floats:
+        """Return one vector for each text."""
+        return encode_tokens(self._model, tokens)
+
+
+class Queries:
+    """Queries as an index reads them: after its prompt, rare tokens weighing more.
+
+    Args:
+        encoder: of the index.
+    """
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        self._encoder, self._tokenizing = encoder, Tokenizing(encoder.pooled)
+
+    def rows(self, texts: Sequence[str]) -> Tokens:
+        """Return the tokens of queries."""
+        return self._tokenizing([self._encoder.facts.query_prompt + text for text in texts])
+
+    def vectors(self, texts: Sequence[str], tokens: Tokens) -> Floats:
+        """Return one vector for each query."""
+        if self._encoder.apart:
+            return self._encoder.queries(texts)
+        return self._encoder.scaled(encode_tokens(self._encoder.pooled, tokens))
+
+
+class Generation:
+    """An index as it is at one time, ready to be asked.
+
+    Args:
+        index: opened.
+        before: the generation that it follows, whose model it keeps where that is the same.
+    """
+
+    def __init__(self, index: Index, before: Generation | None = None) -> None:
+        self.index = index
+        encoder = index.encoder
+        if before is not None and before.index.encoder.facts.fingerprint == encoder.facts.fingerprint:
+            encoder.model = before.index.encoder.model
+        self.queries, self.facets = Queries(encoder), index.facets()  # now, since its files may go
+        self._made: dict[str, Future[Any]] = {}
+        self._making = threading.Lock()
+
+    def once(self, name: str, make: Callable[[], Any], pool: ThreadPoolExecutor) -> Future[Any]:
+        """Return what is made of this generation when it is first asked for, and kept."""
+        with self._making:
+            if name not in self._made or (self._made[name].done() and self._made[name].exception()):
+                self._made[name] = pool.submit(make)
+            return self._made[name]
+
+
+class Served:
+    """One argument of `serve`.
+
+    Args:
+        argument: the folder of an index, or a model's name or folder.
+        name: by which requests know it.
+        model: where the index's encoder is, if it was moved.
+    """
+
+    def __init__(self, argument: str, name: str, *, model: str | None = None) -> None:
+        self.name, self._argument, self._model = name, argument, model
+        self.generation: Generation | None = None
+        self.reloads = self.failures = 0
+        self._seen: tuple[int, ...] = ()
+        if is_index(Path(argument)):
+            self._seen = self._stamp()
+            self.generation = Generation(Index.open(argument, model=model))
+            self.encoder_name = _shown(self.generation.index.encoder.facts.name)
+        else:
+            self._loaded = load(argument)
+            self.encoder_name = name
+
+    @property
+    def model(self) -> Any:
+        """Return the sentence encoder."""
+        return self._loaded if self.generation is None else self.generation.index.encoder.model
+
+    @cached_property
+    def texts(self) -> PlainTexts:
+        """Return how texts are encoded that are no queries of an index."""
+        return PlainTexts(self.model)
+
+    def refresh(self) -> None:
+        """Open the index again if it was replaced; where that fails, the one that is open goes on."""
+        if self.generation is None:
+            return
+        try:
+            seen = self._stamp()
+            if seen == self._seen:
+                return
+            self.generation = Generation(Index.open(self._argument, model=self._model), self.generation)
+            self.encoder_name = _shown(self.generation.index.encoder.facts.name)
+            self.__dict__.pop("texts", None)
+        except (MirrormaskError, OSError) as error:
+            self.failures += 1
+            sys.stderr.write(f"{self.name} was replaced and cannot be opened, so the one before stays: {error}\n")
+            return
+        self._seen = seen
+        self.reloads += 1
+
+    def _stamp(self) -> tuple[int, ...]:
+        facts = (Path(self._argument) / MANIFEST).stat()
+        return facts.st_mtime_ns, facts.st_ino, facts.st_size
+
+    def about(self) -> dict[str, Any]:
+        """Return what there is to know of it, without a path."""
+        found: dict[str, Any] = {
+            "name": self.name,
+            "kind": "model" if self.generation is None else "index",
+            "model": self.encoder_name,
+            "dimension": int(self.model.get_embedding_dimension()),
+        }
+        if self.generation is not None:
+            record = self.generation.index.record
+            found |= {"documents": record["counts"]["documents"], "passages": record["counts"]["passages"]}
+            found |= {"generation": record["generation"], "modes": ["both", "words", "vectors"]}
+            found["columns"] = self.generation.facets
+        return found
+
+    def hidden(self) -> dict[str, str]:
+        """Return the paths that no answer may name, and what is said instead."""
+        return {str(Path(self._argument).resolve()): self.name, self._argument: self.name}
+
+
+def open_all(arguments: Sequence[str], *, model: str | None = None) -> list[Served]:
+    """Open everything that is served, each under a name of its own.
+
+    Args:
+        arguments: folders of indexes, names or folders of models.
+        model: where the encoder of the indexes is, if it was moved.
+    """
+    names: list[str] = []
+    for argument in arguments:
+        own = _shown(argument)
+        names.append(own if own not in names else f"{own}-{names.count(own) + 2}")
+    return [Served(argument, name, model=model) for argument, name in zip(arguments, names, strict=True)]
+
+
+def _shown(name: str) -> str:
+    """Return a name without the folders above it, which say nothing about what is served."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        path = path.resolve()
+        return path.parent.name if path.name == "model" else path.name
+    return name if len(path.parts) <= 2 and not path.is_absolute() else path.name
