@@ -248,7 +248,7 @@ def _map_of(served: Served) -> dict[str, Any]:
 
 def _as_points(found: TextMap) -> dict[str, Any]:
     places = found.places.astype(float).round(4).tolist()
-    data = found._data()
+    data = found.drawing()
     points = [
         {"id": identity, "x": x, "y": y, "group": group, "text": text}
         for identity, (x, y), group, text in zip(data["ids"], places, found.groups.tolist(), data["texts"], strict=True)
