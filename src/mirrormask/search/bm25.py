@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import at_least
 from mirrormask.search.analysis import Analyzer
+from mirrormask.search.parts import FIRST, Mask, Rows, WordHits
 from mirrormask.search.postings import Postings, postings_of
 
 Scores = NDArray[np.float32]
-Rows = NDArray[np.int64]
+
+K1, B = 1.2, 0.6
 
 _TERMS = 512
 _EVERY = 64
@@ -41,7 +43,7 @@ class BM25:
         b: how much longer passages are held to say less with each word; 0: not, 1: in proportion.
     """
 
-    def __init__(self, parts: Sequence[Postings], analyzer: Analyzer, *, k1: float = 1.2, b: float = 0.6) -> None:
+    def __init__(self, parts: Sequence[Postings], analyzer: Analyzer, *, k1: float = K1, b: float = B) -> None:
         self.parts, self.analyzer = list(parts), analyzer
         self.k1, self.b = at_least("k1", k1, 0, of="bm25"), at_least("b", b, 0, of="bm25")
         self.passages = sum(map(len, self.parts))
@@ -52,7 +54,7 @@ class BM25:
         ]
 
     @classmethod
-    def of(cls, texts: Sequence[str], analyzer: Analyzer | None = None, *, k1: float = 1.2, b: float = 0.6) -> BM25:
+    def of(cls, texts: Sequence[str], analyzer: Analyzer | None = None, *, k1: float = K1, b: float = B) -> BM25:
         """Return the scores' source for texts in memory; without an analyzer, one that suits their language.
 
         Example:
@@ -71,10 +73,7 @@ class BM25:
 
     def counts(self, query: str) -> dict[str, float]:
         """Return how often a query names each term; of a very long one, the terms it names most."""
-        counts: Mapping[str, float] = Counter(self.analyzer.query(query))
-        if len(counts) > _TERMS:
-            return dict(heapq.nlargest(_TERMS, counts.items(), key=lambda item: item[1]))
-        return dict(counts)
+        return counts_of(query, self.analyzer)
 
     def idf(self, terms: Sequence[str]) -> NDArray[np.float64]:
         """Return how telling each term is: 0 for one that no passage holds."""
@@ -92,6 +91,25 @@ class BM25:
                     gains /= gains + norms.take(passages)
                     there[passages] = there.take(passages) + value * gains
             offset += len(part)
+
+    def first(self, weights: Mapping[str, float], depth: int, allowed: Mask | None, beside: Rows) -> WordHits:
+        """Return the `depth` best passages above 0 for terms with weights, and those `beside` them with their scores.
+
+        Args:
+            weights: such as those of `counts`.
+            depth: how many.
+            allowed: which passages may be found (n,); None: all.
+            beside: rows whose scores are wanted too.
+        """
+        scores = np.zeros(self.passages, dtype=np.float32)
+        self.add_scores(weights, scores)
+        best = highest(scores, depth, allowed)
+        ten = best if allowed is None and depth >= FIRST else highest(scores, FIRST)
+        rows = np.sort(np.concatenate([beside, best]))
+        rows = rows[np.diff(rows, prepend=-1) > 0]
+        mean = float(scores.mean()) if len(scores) else 0.0
+        deviation = max(float(scores @ scores) / max(len(scores), 1) - mean**2, 1e-12) ** 0.5
+        return WordHits(rows, scores[rows], np.sort(scores[ten])[-FIRST:], mean, deviation)
 
     def scores_of(self, weights: Mapping[str, float], rows: Rows) -> Scores:
         """Return what terms with weights give some passages (m,), in ascending order: quicker than all of them."""
@@ -155,8 +173,20 @@ class BM25:
 
     def _idf(self, sizes: Sequence[Any]) -> NDArray[np.float64]:
         """Return the idf of terms, given how many passages of each part hold them."""
-        holding = np.sum(sizes, axis=0, dtype=np.float64) if sizes else np.zeros(0)
-        return np.where(holding > 0, np.log1p((self.passages - holding + 0.5) / (holding + 0.5)), 0.0)
+        return idf(np.sum(sizes, axis=0, dtype=np.float64) if sizes else np.zeros(0), self.passages)
+
+
+def idf(holding: NDArray[np.float64], passages: int) -> NDArray[np.float64]:
+    """Return how telling terms are that so many of all passages hold: 0 where none does."""
+    return np.where(holding > 0, np.log1p((passages - holding + 0.5) / (holding + 0.5)), 0.0)
+
+
+def counts_of(query: str, analyzer: Analyzer) -> dict[str, float]:
+    """Return how often a query names each term; of a very long one, the terms it names most."""
+    counts: Mapping[str, float] = Counter(analyzer.query(query))
+    if len(counts) > _TERMS:
+        return dict(heapq.nlargest(_TERMS, counts.items(), key=lambda item: item[1]))
+    return dict(counts)
 
 
 def highest(scores: Scores, depth: int, allowed: NDArray[np.bool_] | None = None) -> Rows:

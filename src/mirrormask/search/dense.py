@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from mirrormask.core.errors import DataError
-from mirrormask.search.fusion import Floats, Mask, Rows, concentration
+from mirrormask.search.fusion import concentration
+from mirrormask.search.parts import Floats, Mask, Rows
 from mirrormask.search.storing import Storing
 
 PIECE = 131_072
@@ -74,9 +75,7 @@ class DenseWriter:
             self._close()
         np.save(self.folder / "breadth.npy", np.array(self._breadth or _BREADTHS[0]))
         some = Dense(self.folder, self.storing).evenly(EXACT)
-        mean = some.mean(0)
-        moments = np.vstack([mean, (some - mean).T @ (some - mean) / len(some)])
-        np.save(self.folder / _MOMENTS, moments.astype(np.float32))
+        np.save(self.folder / _MOMENTS, moments_of(some))
         np.save(self.folder / _CONCENTRATION, np.float32(concentration(some)))
         return Dense(self.folder, self.storing)
 
@@ -165,9 +164,7 @@ class Dense:
     def moments(self, queries: Floats) -> tuple[Floats, Floats]:
         """Return the mean and the deviation of all rows' scores for each query, from the vectors' own moments."""
         assert self._moments is not None
-        ready = self.storing.shortened(queries)
-        mean, spread = self._moments[0], self._moments[1:]
-        return ready @ mean, np.sqrt(np.maximum(((ready @ spread) * ready).sum(1), 1e-12))
+        return scores_by(self._moments, self.storing.shortened(queries))
 
     def evenly(self, most: int) -> Floats:
         """Return vectors of evenly spaced rows, in their order: all of them where there are no more than `most`."""
@@ -201,6 +198,19 @@ class Dense:
             own = rows[start : start + _BLOCK]
             scores[:, start : start + len(own)] = queries @ self.vectors(own).T
         return _best(scores, np.broadcast_to(rows, scores.shape), min(top, len(rows)))
+
+
+def moments_of(vectors: Floats) -> Floats:
+    """Return the mean of vectors (n, d) and, below it, their covariance (1 + d, d)."""
+    mean = vectors.mean(0)
+    found: Floats = np.vstack([mean, (vectors - mean).T @ (vectors - mean) / len(vectors)]).astype(np.float32)
+    return found
+
+
+def scores_by(moments: Floats, queries: Floats) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of the scores that vectors with such moments have for each query."""
+    mean, spread = moments[0], moments[1:]
+    return queries @ mean, np.sqrt(np.maximum(((queries @ spread) * queries).sum(1), 1e-12))
 
 
 def linked(source: Path, target: Path) -> None:

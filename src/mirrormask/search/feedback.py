@@ -11,13 +11,9 @@ import heapq
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mirrormask.search.bm25 import BM25
+from mirrormask.search.parts import Floats, Rows, Words
 from mirrormask.search.stop_words import STOP_WORDS
-
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
 
 HITS = 5
 """First hits that are heard."""
@@ -33,7 +29,7 @@ def shares(scores: Floats) -> Floats:
     return found
 
 
-def expanded(words: BM25, counts: Mapping[str, float], hits: Rows, heard: Floats) -> dict[str, float]:
+def expanded(words: Words, counts: Mapping[str, float], hits: Rows, heard: Floats) -> dict[str, float]:
     """Return the weights of a query's terms with the most telling terms of its first hits among them.
 
     Args:

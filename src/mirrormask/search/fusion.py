@@ -15,39 +15,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mirrormask.search.bm25 import BM25, highest
 from mirrormask.search.feedback import HITS, expanded, shares
-
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from mirrormask.search.parts import FIRST, Floats, Rows, Vectors, Words
 
 _WEIGHT = 5.8
-_FIRST = 10
 _STEP = 0.3
 _LEAST, _MOST = 0.4, 3.0
 _SAMPLE, _BESIDE = 256, 5
-
-
-class Vectors(Protocol):
-    """The vectors of an index, as a search needs them."""
-
-    def search(self, queries: Floats, top: int, allowed: Mask | None = None) -> tuple[Floats, Rows]:
-        """Return scores and rows of the nearest vectors of each query (q, top), best first; row -1 is none."""
-        ...
-
-    def compared(self, query: Floats, rows: Rows) -> tuple[Floats, Floats]:
-        """Return how near some rows are to a query (n,), and their vectors (n, d)."""
-        ...
-
-    def moments(self, queries: Floats) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation of all rows' scores for each query."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -66,13 +44,13 @@ class Joined:
 
 
 def search_both(
-    words: BM25,
+    words: Words,
     vectors: Vectors,
     text: str,
     vector: Floats,
     *,
     depth: int,
-    allowed: Mask | None = None,
+    allowed: Any = None,
     weight: float | None = None,
     concentrated: float = 1.0,
 ) -> Joined:
@@ -84,30 +62,24 @@ def search_both(
         text: the query.
         vector: its vector (d,).
         depth: how many of each part.
-        allowed: which passages may be found (n,); None: all.
+        allowed: which passages may be found, as the index has it; None: all.
         weight: of words; None: chosen for this query.
         concentrated: the index's `concentration`.
     """
     counts = words.counts(text)
-    scores = np.zeros(words.passages, dtype=np.float32)
-    words.add_scores(counts, scores)
     near, rows = vectors.search(vector[None], depth, allowed)
     nearest = rows[0][rows[0] >= 0]
     mean, deviation = (float(moment[0]) for moment in vectors.moments(vector[None]))
-    best = highest(scores, depth, allowed)
-    rows = np.sort(np.concatenate([nearest, best]))
-    rows = rows[np.diff(rows, prepend=-1) > 0]
+    hits = words.first(counts, depth, allowed, nearest)
+    rows, own, middle, spread = hits.rows, hits.scores, hits.mean, hits.deviation
     nearness, held = vectors.compared(vector, rows)
     by_vectors = ((nearness - mean) / deviation).astype(np.float32)
-    middle = float(scores.mean()) if len(scores) else 0.0
-    spread = max(float(scores @ scores) / max(len(scores), 1) - middle**2, 1e-12) ** 0.5
     if weight is None:
-        ten = np.sort(scores[best if allowed is None and depth >= _FIRST else highest(scores, _FIRST)])[-_FIRST:]
-        tenth = ten[0] if len(ten) >= _FIRST else 0.0
+        ten = hits.highest
+        tenth = ten[0] if len(ten) >= FIRST else 0.0
         gap = (ten[-1] - tenth) / (ten[-1] - middle) if len(ten) else 0.0
         top = (float(near[0][0]) - mean) / deviation if len(nearest) else 1.0
         weight = word_weight(gap, top, concentrated)
-    own = scores[rows]
     found = Joined(rows, (weight * (own - middle) / spread).astype(np.float32), by_vectors)
     if not weight or not own.any():
         return found

@@ -1,9 +1,9 @@
-"""The index of a collection: build or open it, ask it, add to it and take out of it."""
+"""The index of a collection in a folder: build or open it, ask it, add to it and take out of it."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,26 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mirrormask.core.errors import DataError, MirrormaskError, MirrormaskWarning, at_least, did_you_mean, one_of
+from mirrormask.core.errors import DataError
 from mirrormask.core.seeding import generator
 from mirrormask.search.documents import Reading, Source
 from mirrormask.search.facets import facet
-from mirrormask.search.filters import parse, unknown_column
-from mirrormask.search.hits import Hit, Reranker
+from mirrormask.search.held import Held
 from mirrormask.search.indexing import Opened, Progress, build_index, delete_documents
 from mirrormask.search.library import digest
-from mirrormask.search.metadata import Column
-from mirrormask.search.querying import MODES, Found, Question, best_documents
+from mirrormask.search.parts import Passages
+from mirrormask.search.searching import SearchIndex
 from mirrormask.search.storing import Storing
 from mirrormask.search.text_encoder import TextEncoder
 
-LONGEST = 10_000
-"""Characters of a query that are read."""
 
-_RERANKED = 50  # hits that a cross-encoder reads
-
-
-class Index:
+class Index(SearchIndex):
     """An index on disk, opened for reading: as it is now, whatever a writer does meanwhile.
 
     Args:
@@ -54,8 +48,8 @@ class Index:
             opened = Opened(self.folder)  # the generation may have changed between two looks
         self._model = model
         self._opened, self._library, self._dense = opened, opened.library, opened.dense
-        self._words = opened.words
-        self.record: dict[str, Any] = {**opened.manifest, "files": len(opened.manifest["files"])}
+        self._passages = Held(opened)
+        super().__init__(str(folder), {**opened.manifest, "files": len(opened.manifest["files"])})
 
     @classmethod
     def build(
@@ -124,117 +118,13 @@ class Index:
         delete_documents(self.folder, ids)
         return Index(self.folder, model=self._model)
 
-    def __len__(self) -> int:
-        """Return the number of documents."""
-        return int(self.record["counts"]["documents"])
+    def reading(self) -> AbstractContextManager[Passages]:
+        """Hold the index as it was when it was opened."""
+        return nullcontext(self._passages)
 
-    @property
-    def columns(self) -> list[str]:
-        """Return the columns that a condition can name."""
-        return self._library.columns
-
-    def search(
-        self,
-        query: str,
-        *,
-        top: int = 10,
-        mode: str = "both",
-        where: str | None = None,
-        weight: float | None = None,
-        rerank: Reranker | None = None,
-    ) -> list[Hit]:
-        """Return the best documents for a query, best first.
-
-        Args:
-            query: what to look for.
-            top: how many.
-            mode: `both`, `words` or `vectors`.
-            where: a condition on metadata, such as `year >= 2020 and lang = "en"`.
-            weight: of words beside vectors; None: as the index has it.
-            rerank: a cross-encoder that orders the first hits anew.
-        """
-        return self.search_many([query], top=top, mode=mode, where=where, weight=weight, rerank=rerank)[0]
-
-    def search_many(
-        self,
-        queries: Sequence[str],
-        *,
-        top: int = 10,
-        mode: str = "both",
-        where: str | None = None,
-        weight: float | None = None,
-        rerank: Reranker | None = None,
-        vectors: NDArray[np.float32] | None = None,
-    ) -> list[list[Hit]]:
-        """Return the best documents of each of several queries, encoded at once.
-
-        Args:
-            queries: what to look for.
-            top, mode, where, weight, rerank: as for `search`.
-            vectors: of the queries (n, d), where `encoder` was asked for them already.
-        """
-        at_least("top", top, 1, of="a search")
-        texts = self._checked(queries)
-        answers = []
-        for text, question in zip(texts, self._questions(texts, mode, where, weight, vectors), strict=True):
-            hits = self._hits(self._best(question, max(top, _RERANKED) if rerank else top), text)
-            answers.append(rerank.reordered(text, hits)[:top] if rerank else hits)
-        return answers
-
-    def like(
-        self,
-        identity: str,
-        *,
-        top: int = 10,
-        mode: str = "both",
-        where: str | None = None,
-        weight: float | None = None,
-    ) -> list[Hit]:
-        """Return the documents most like one of the index.
-
-        Raises:
-            DataError: there is no such document.
-        """
-        number = self._library.find(identity, ~self._opened.dead)
-        if number is None:
-            some = self._library.ids(list(range(min(len(self._library), 5000))))
-            raise DataError(f"{self.folder} has no document {identity!r}.{did_you_mean(identity, some)} Check the id.")
-        rows = self._library.passages_of(number)
-        allowed = self._allowed(where)
-        allowed = np.ones(len(self._library.owners), dtype=bool) if allowed is None else allowed
-        allowed[rows] = False
-        text = self._library.passage(int(rows[0]))[:LONGEST]
-        vector = self._dense.vectors(rows).mean(0)
-        one_of("mode", mode, MODES, of="a search")
-        question = Question(text, vector, mode, weight, allowed)
-        return self._hits(self._best(question, at_least("top", top, 1, of="a search")), text)
-
-    def rank(
-        self,
-        queries: Sequence[str],
-        *,
-        top: int = 100,
-        mode: str = "both",
-        where: str | None = None,
-        weight: float | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> list[list[tuple[str, float]]]:
-        """Return the ids and scores of the best documents of many queries, best first.
-
-        Args:
-            queries: what to look for.
-            top: how many for each.
-            mode, where, weight: as for `search`.
-            progress: called with the number of queries just done.
-        """
-        ranked = []
-        for question in self._questions(self._checked(queries), mode, where, weight):
-            found = self._best(question, at_least("top", top, 1, of="a search"))
-            ids = self._library.ids(self._library.owners[found.rows].tolist())
-            ranked.append(list(zip(ids, found.scores.tolist(), strict=True)))
-            if progress is not None:
-                progress(1)
-        return ranked
+    def open_encoder(self) -> TextEncoder:
+        """Return the encoder that the index was made with."""
+        return TextEncoder.known(self._opened.manifest["encoder"], self._model, self._opened.weights)
 
     def id_of(self, name: str) -> str | None:
         """Return the id of the document that has this id or, else, this text; None where there is none."""
@@ -242,15 +132,6 @@ class Index:
             return name
         number = self._by_text.get(digest(name.strip()))
         return None if number is None else self._library.id(number)
-
-    @cached_property
-    def encoder(self) -> TextEncoder:
-        """Return the encoder that the index was made with.
-
-        Raises:
-            ModelError: it is not there any more, or it is another.
-        """
-        return TextEncoder.known(self._opened.manifest["encoder"], self._model, self._opened.weights)
 
     def facets(self) -> list[dict[str, Any]]:
         """Return what each column holds, with counts and the conditions that ask for it."""
@@ -274,73 +155,3 @@ class Index:
     def _by_text(self) -> dict[int, int]:
         alive = np.flatnonzero(~self._opened.dead).tolist()
         return {digest(self._library.text(number).strip()): number for number in alive}
-
-    def _questions(
-        self,
-        texts: Sequence[str],
-        mode: str,
-        where: str | None,
-        weight: float | None,
-        vectors: Sequence[NDArray[np.float32] | None] | NDArray[np.float32] | None = None,
-    ) -> list[Question]:
-        one_of("mode", mode, MODES, of="a search")
-        if weight is not None:
-            at_least("weight", weight, 0, of="a search")
-        allowed = self._allowed(where)
-        if mode == "words":
-            vectors = [None] * len(texts)
-        elif vectors is None:
-            vectors = self.encoder.queries(texts)
-        return [Question(text, vector, mode, weight, allowed) for text, vector in zip(texts, vectors, strict=True)]
-
-    def _best(self, question: Question, top: int) -> Found:
-        return best_documents(question, self._dense, self._words, self._library.owners, top)
-
-    def _allowed(self, where: str | None) -> NDArray[np.bool_] | None:
-        """Return which passages may be found: those of documents that are not deleted and meet the condition."""
-        documents = None if not self._opened.dead.any() else ~self._opened.dead
-        if where is not None:
-            met = parse(where).of(self._column)
-            documents = met if documents is None else met & documents
-        return None if documents is None else documents[self._library.owners]
-
-    def _column(self, name: str) -> Column:
-        if name not in self.columns:
-            raise unknown_column(name, self.columns)
-        return self._library.column(name)
-
-    def _checked(self, queries: Sequence[str]) -> list[str]:
-        if any(not query.strip() for query in queries):
-            raise MirrormaskError("The query is empty. Say what to look for, in quotes.")
-        longest = max(map(len, queries), default=0)
-        if longest > LONGEST:
-            warnings.warn(
-                f"A query of {longest:,} characters is more than can be asked: its first {LONGEST:,} are searched.",
-                MirrormaskWarning,
-                stacklevel=3,
-            )
-        return [query[:LONGEST] for query in queries]
-
-    def _hits(self, found: Found, query: str) -> list[Hit]:
-        analyzer = self._opened.analyzer
-        wanted = set(analyzer.query(query))
-        hits = []
-        for row, score, by_words, by_vectors in zip(
-            found.rows.tolist(), found.scores, found.by_words, found.by_vectors, strict=True
-        ):
-            number = int(self._library.owners[row])
-            passage = self._library.passage(row)
-            parts = {"words": max(0.0, float(by_words)), "vectors": max(0.0, float(by_vectors))}
-            whole = sum(parts.values()) or 1.0
-            hits.append(
-                Hit(
-                    id=self._library.id(number),
-                    score=float(score),
-                    passage=passage,
-                    place=self._library.place(row),
-                    matches=[(begin, end) for term, begin, end in analyzer.spans(passage) if term in wanted],
-                    shares={name: part / whole for name, part in parts.items()},
-                    metadata=self._library.metadata(number),
-                )
-            )
-        return hits

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mirrormask.search.bm25 import BM25, highest
-from mirrormask.search.dense import Dense
 from mirrormask.search.fusion import search_both
-
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from mirrormask.search.parts import Floats, KnownVectors, Passages, Rows, Words
 
 MODES = ("both", "words", "vectors")
 _DEPTH = 100  # passages of each part that are looked at, at least
@@ -28,14 +23,14 @@ class Question:
         vector: for the vectors (d,); None where words alone are asked.
         mode: one of `MODES`.
         weight: of words beside vectors; None: chosen for this query.
-        allowed: which passages may be found (n,); None: all.
+        allowed: which passages may be found, as the index has it; None: all.
     """
 
     text: str
     vector: Floats | None
     mode: str
     weight: float | None
-    allowed: Mask | None
+    allowed: Any
 
 
 @dataclass(frozen=True)
@@ -52,30 +47,23 @@ class Found:
         return Found(self.rows[places], self.scores[places], self.by_words[places], self.by_vectors[places])
 
 
-def best_documents(question: Question, dense: Dense, words: BM25, owners: NDArray[np.int32], top: int) -> Found:
+def best_documents(question: Question, passages: Passages, top: int) -> Found:
     """Return the best passage of each of the `top` best documents; fewer where no more meet the question."""
-
-    def documents() -> int:
-        """Return how many can be found: where all are, looking further finds no other."""
-        there = owners if question.allowed is None else owners[question.allowed]
-        return int(np.count_nonzero(np.diff(there, prepend=-1)))
-
     depth = max(_DEPTH, 5 * top)
     while True:
-        found = best_passages(question, dense, words, depth)
-        first = np.sort(np.unique(owners[found.rows], return_index=True)[1])
-        if len(first) >= top or depth >= len(owners) or len(found.rows) < depth or len(first) == documents():
+        found = best_passages(question, passages.vectors, passages.words, depth)
+        first = np.sort(np.unique(passages.owners(found.rows), return_index=True)[1])
+        whole = depth >= len(passages) or len(found.rows) < depth  # where all are found, looking further finds no other
+        if len(first) >= top or whole or len(first) == passages.documents(question.allowed):
             return found.taken(first[:top])
         depth *= 4
 
 
-def best_passages(question: Question, dense: Dense, words: BM25, depth: int) -> Found:
+def best_passages(question: Question, dense: KnownVectors, words: Words, depth: int) -> Found:
     """Return the best passages, in order: all that one of the parts has among its first `depth`."""
     if question.mode == "words":
-        everything = words.scores([question.text])[0]
-        rows = highest(everything, depth, question.allowed)
-        scores = everything[rows]
-        return _ordered(rows, scores, scores, np.zeros_like(scores))
+        hits = words.first(words.counts(question.text), depth, question.allowed, np.zeros(0, dtype=np.int64))
+        return _ordered(hits.rows, hits.scores, hits.scores, np.zeros_like(hits.scores))
     assert question.vector is not None
     if question.mode == "vectors":
         near, nearest = dense.search(question.vector[None], depth, question.allowed)
