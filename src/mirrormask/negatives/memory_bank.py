@@ -16,6 +16,7 @@ positives of a step are left to the trained encoder:
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
@@ -35,6 +36,7 @@ class MemoryBank(NegativeSource):
         size: vectors to keep; 0 keeps as many as an update has rows (ESimCSE takes 2.5 times the batch).
         momentum: how much of a slow encoder that fills the bank stays at an update (ESimCSE takes 0.995); 0 fills it
             with the positives.
+        slow_head: whether the slow encoder has a slow head too; ESimCSE's code puts the trained one on it.
 
     Relations: with a momentum encoder as the second view this is MoCo's queue; without, the thesis' memory bank. With
         `momentum` and the view `word-repetition` it is ESimCSE.
@@ -47,10 +49,11 @@ class MemoryBank(NegativeSource):
 
     bank: Tensor
 
-    def __init__(self, size: int = 0, momentum: float = 0.0) -> None:
+    def __init__(self, size: int = 0, momentum: float = 0.0, slow_head: bool = True) -> None:
         super().__init__()
         self.size = at_least("size", size, 0, of="memory-bank")
         self.momentum = between("momentum", momentum, 0, 1, of="memory-bank")
+        self.slow_head = slow_head
         self.encoder: Any = None
         self.head: nn.Module | None = None
         self.register_buffer("bank", torch.empty(0))
@@ -58,7 +61,7 @@ class MemoryBank(NegativeSource):
     def attach(self, encoder: Any, head: nn.Module | None) -> None:
         """Copy the encoder and its head, where a slow one fills the bank."""
         if self.momentum:
-            self.encoder, self.head = copy_of(encoder), copy_of(head)
+            self.encoder, self.head = copy_of(encoder), copy_of(head) if self.slow_head else None
             self.requires_grad_(False)
 
     def draw(self, step: Step, criterion: Criterion) -> Tensor | None:
@@ -73,7 +76,8 @@ class MemoryBank(NegativeSource):
             follow(self.encoder, local.encoder, self.momentum)
             if self.head is not None and local.head is not None:
                 follow(self.head, local.head, self.momentum)
-            with still(self.encoder):
-                each = [local.encode(self.encoder, self.head, batch.columns[0]) for batch in local.batches]
+            head = self.head if self.slow_head else local.head
+            with still(self.encoder), contextlib.nullcontext() if head is None else still(head):
+                each = [local.encode(self.encoder, head, batch.columns[0]) for batch in local.batches]
             found = torch.cat(each)
         remember(self.bank, found, self.size or len(found))

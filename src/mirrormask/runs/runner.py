@@ -111,7 +111,7 @@ def _run(
         encoder,
         composition,
         method_text.vocabulary,
-        head=training_head(encoder, pooling),
+        head=_head(encoder, pooling, composition),
         chunk=settings.large_batch or None,
         pad_to=WIDTHS if compiled else 1,
         parts=settings.accumulation,
@@ -297,6 +297,13 @@ def _encoder(recipe: Recipe, composition: Composition) -> tuple[Any, str]:
     if composition.pooling != own:
         encoder = build_encoder(spec.name, pooling=composition.pooling, **options)  # type: ignore[arg-type]
     return encoder, composition.pooling
+
+
+def _head(encoder: Any, pooling: str, composition: Composition) -> Any:
+    """Return the projection on top of the encoder in training: the method's, or that of its pooling."""
+    if composition.head is None:
+        return training_head(encoder, pooling)
+    return composition.head(encoder.get_embedding_dimension())
 
 
 def _announce(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+from torch import nn
 
 from mirrormask.core.registry import configuration
 from mirrormask.models.glow import FlowShape
@@ -31,6 +34,7 @@ class Composition:
             them it is the best of the checkpoints.
         flow: a flow that is put on the encoder before training and kept with it.
         frozen: whether the encoder below the flow stays as it is.
+        head: makes a projection of vectors of this width that exists in training only; by default the pooling's own.
     """
 
     views: tuple[View, View]
@@ -43,6 +47,7 @@ class Composition:
     between: tuple[float, ...] = ()
     flow: FlowShape | None = None
     frozen: bool = False
+    head: Callable[[int], nn.Module] | None = None
 
     @property
     def one_pass(self) -> bool:
@@ -59,5 +64,6 @@ class Composition:
             "stabilizer": configuration(self.stabilizer),
             "pairing": {"name": self.pairing[0], **self.pairing[1]},
             "pooling": self.pooling,
+            **({} if self.head is None else {"head": self.head.__name__}),
             **({} if self.flow is None else {"flow": dataclasses.asdict(self.flow), "frozen": self.frozen}),
         }

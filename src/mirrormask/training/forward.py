@@ -197,9 +197,14 @@ def _held(run: Callable[..., Any], chunk: int | None, *given: Tensor) -> Any:
     return checkpoint(run, *given, use_reentrant=False, preserve_rng_state=True)
 
 
+def at_least_float32(x: Tensor) -> Tensor:
+    """Return `x` as float32, or float64 where a model in float64 made it."""
+    return x if x.dtype == torch.float64 else x.float()
+
+
 def _in_order(found: list[Tensor], places: NDArray[np.int64]) -> Tensor:
     """Return what the shards gave as one tensor; `places` says where each item belongs."""
-    every = torch.cat(found).float()
+    every = at_least_float32(torch.cat(found))
     return every[to_device(torch.from_numpy(np.argsort(places)), every.device)]
 
 

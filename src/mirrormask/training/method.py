@@ -20,7 +20,7 @@ from mirrormask.core.transfer import to_device
 from mirrormask.negatives import Local
 from mirrormask.objectives import Ask, Objective, Seen, WeightedSum
 from mirrormask.training.composed import Composition
-from mirrormask.training.forward import Embed, encode, encode_with_states, states_at
+from mirrormask.training.forward import Embed, at_least_float32, encode, encode_with_states, states_at
 from mirrormask.training.gather import gather_rows
 from mirrormask.training.reading import positions_of, shown_to
 from mirrormask.views import View, Vocabulary
@@ -205,8 +205,8 @@ class Method(nn.Module):
     @torch.no_grad()
     def _vectors_of(self, encoder: Any, head: nn.Module | None, rows: Tokens) -> Tensor:
         """Return the vectors of all processes' rows (n, d), as another encoder and head see them."""
-        found = gather_rows(encode(encoder, rows, **self._passes).float())
-        return found if head is None else head(found).float()
+        found = gather_rows(encode(encoder, rows, **self._passes))
+        return found if head is None else at_least_float32(head(found))
 
     def _roles(self, batch: Batch, shown: dict[int, Ask] | None = None) -> list[Role]:
         """Return view and rows of the anchor, the positive and each hard negative, as an objective shows them."""
@@ -255,7 +255,7 @@ class Method(nn.Module):
             counts = [sum(map(len, role)) for role in at] if len(states) else [0] * len(at)
             parts = zip(torch.split(found, len(batch)), torch.split(states, counts), strict=True)
             for place, (part, read) in zip(places, parts, strict=True):
-                vectors[place] = gather_rows(part.float()) if self._scores else part
+                vectors[place] = gather_rows(part) if self._scores else part
                 if place in shown:
                     seen[place] = Seen(part, read)
         return [vectors[0] if v is None else v for v in vectors], seen  # type: ignore[misc]
@@ -286,14 +286,19 @@ class Method(nn.Module):
 
     def _vectors(self, roles: list[Role], raw: list[Tensor], at_output: dict[int, Change]) -> list[Tensor]:
         """Return the vectors that are scored: the head and the views' last stage on what the encoder gave."""
-        found = []
-        for place, ((view, _), z) in enumerate(zip(roles, raw, strict=True)):
-            head, change = view.head_of(self.head), at_output.get(place, view.output)
-            if view.before_head:
-                z = change(z)
-            z = z if head is None else head(z).float()
-            found.append(z if view.before_head else change(z))
-        return found
+        changes = [at_output.get(place, view.output) for place, (view, _) in enumerate(roles)]
+        before = [view.before_head for view, _ in roles]
+        found = [change(z) if first else z for z, change, first in zip(raw, changes, before, strict=True)]
+        heads: dict[int, tuple[nn.Module | None, list[int]]] = {}
+        for place, (view, _) in enumerate(roles):
+            head = view.head_of(self.head)
+            heads.setdefault(id(head), (head, []))[1].append(place)
+        for head, places in heads.values():
+            if head is not None:  # all rows of a head at once: they share the statistics of a batch norm
+                projected = at_least_float32(head(torch.cat([found[place] for place in places])))
+                for place, part in zip(places, projected.split(len(raw[0])), strict=True):
+                    found[place] = part
+        return [z if first else change(z) for z, change, first in zip(found, changes, before, strict=True)]
 
     def _moved_words(self, batch: Batch, roles: list[Role], seed: int) -> dict[str, Embed]:
         """Return, by key of forward, how views move word embeddings by the gradient of the loss at them.

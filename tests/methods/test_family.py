@@ -1,0 +1,90 @@
+"""The whole methods of the family: what a step costs, and that a run goes on to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.methods.whole_step import ROWS, batch_of, built, counted
+from torch import Tensor
+
+from mirrormask.core.batch import Batch
+from mirrormask.methods import methods
+from mirrormask.training.checkpoint import weights_of
+from mirrormask.training.loop import Reporter, fit
+from mirrormask.training.settings import Settings
+
+COSTS = {
+    "simcse-unsup": (2, 0),
+    "esimcse": (2, 1),  # the slow encoder reads each sentence once
+    "consert": (2, 0),
+    "ct": (2, 0),
+}
+"""Passes that a sentence needs in one step, those that are trained and those that are only read."""
+
+EVERY = pytest.mark.parametrize("name", COSTS)
+
+
+def columns_of(name: str) -> int:
+    return 3 if methods.build(name).pairing[0] == "negation" else 1
+
+
+@EVERY
+def test_a_step_costs_the_passes_it_needs(name: str, tiny: Callable[..., Any], sentences: list[str]) -> None:
+    method = built(tiny, name, exact=False)
+    trained, read = COSTS[name]
+    batch = batch_of(method.encoder, sentences, columns=columns_of(name))
+    with counted() as rows:
+        method(batch, 0).backward()
+        method.observe()
+    assert trained * ROWS <= rows["trained"] <= 1.1 * trained * ROWS
+    assert read * ROWS <= rows["read"] <= 1.1 * read * ROWS
+
+
+class Given:
+    """Batches from a list, over and over."""
+
+    def __init__(self, batches: list[Batch]) -> None:
+        self.batches = batches
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def stream(self, start: int, stop: int, rank: int, world: int) -> Iterator[Batch]:
+        for number in range(start, stop):
+            yield self.batches[number % len(self.batches)]
+
+
+class Killed(Exception):
+    pass
+
+
+class Killer(Reporter):
+    def step(self, step: int, metrics: dict[str, float]) -> None:
+        if step == 4:
+            raise Killed
+
+
+@EVERY
+def test_a_run_goes_on_to_the_bit(name: str, tiny: Callable[..., Any], sentences: list[str], tmp_path: Path) -> None:
+    settings = Settings(steps=5, checkpoint_every=2, batch_size=ROWS, learning_rate=1e-3, precision="fp32")
+
+    def run(folder: str, **options: Any) -> dict[str, Tensor]:
+        method = built(tiny, name, exact=False)
+        places = range(0, 4 * ROWS, ROWS)
+        source = Given([batch_of(method.encoder, sentences, at, columns_of(name)) for at in places])
+        before = {key: value.clone() for key, value in weights_of(method.encoder).items()}
+        fit(method, source, settings, tmp_path / folder, **options)
+        after = weights_of(method.encoder)
+        assert sum(not torch.equal(before[key], after[key]) for key in before) > 20, "the encoder learned"
+        return {key: value.clone() for key, value in weights_of(method).items()}
+
+    whole = run("whole")
+    with pytest.raises(Killed):
+        run("stopped", reporter=Killer())
+    resumed = run("stopped", resume=True)
+    assert whole.keys() == resumed.keys()
+    assert all(torch.equal(whole[key], resumed[key]) for key in whole)
