@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -225,6 +226,16 @@ def step_of(
     return Step(anchor, positive, *more, **numbers, targets=(draw(n, 3).detach(), draw(n, 3).detach()))
 
 
+def ready(part: Part[Any], d: int = 8, **given: Any) -> Any:
+    """Return an objective that works on vectors of d dimensions; a large margin, so that every row is taught."""
+    parameters = {name: value for name, value in {"margin": 100.0, **given}.items() if name in part.parameters}
+    objective = part.build(**parameters)
+    if part.name == "pair-classification":  # it has weights of its own
+        torch.manual_seed(0)
+        objective.attach(SimpleNamespace(get_embedding_dimension=lambda: d))
+    return objective.double()
+
+
 OF_VECTORS = [part for part in registries()["objective"] if not part.build().needs_encoder]
 of_vectors = pytest.mark.parametrize("part", OF_VECTORS, ids=[part.name for part in OF_VECTORS])
 
@@ -233,7 +244,7 @@ of_vectors = pytest.mark.parametrize("part", OF_VECTORS, ids=[part.name for part
 @pytest.mark.parametrize(("hard", "extra"), list(itertools.product([False, True], repeat=2)))
 def test_an_objective_is_a_finite_scalar_with_gradients(part: Part[Any], hard: bool, extra: bool) -> None:
     step = step_of(hard=hard, extra=extra)
-    loss = part.build()(step)
+    loss = ready(part)(step)
     assert loss.shape == ()
     assert torch.isfinite(loss)
     loss.backward()
@@ -246,7 +257,7 @@ def test_an_objective_is_a_finite_scalar_with_gradients(part: Part[Any], hard: b
 @of_vectors
 def test_the_gradient_of_an_objective_is_its_derivative(part: Part[Any]) -> None:
     step = step_of(n=3, d=4)
-    objective = part.build(**({"temperature": 0.5} if "temperature" in part.parameters else {}))
+    objective = ready(part, 4, temperature=0.5)
 
     def loss(anchor: Tensor, positive: Tensor) -> Any:
         return objective(dataclasses.replace(step, anchor=anchor, positive=positive))
@@ -270,7 +281,7 @@ def test_an_objective_does_not_care_about_the_order_of_rows(part: Part[Any], har
         text_ids=ids[order],
         targets=tuple(target[order] for target in step.targets),
     )
-    objective = part.build()
+    objective = ready(part)
     torch.testing.assert_close(objective(mixed), objective(step), rtol=1e-12, atol=1e-12)
     wrong = dataclasses.replace(mixed, positive=step.positive)
     if part.name == "flow-likelihood":  # of each vector alone
@@ -281,7 +292,7 @@ def test_an_objective_does_not_care_about_the_order_of_rows(part: Part[Any], har
 @of_vectors
 def test_objectives_add_up(part: Part[Any]) -> None:
     step = step_of()
-    one, other = part.build(), part.build()
+    one, other = ready(part), ready(part)
     if one.needs_target:
         other = ContrastiveTension()
         torch.testing.assert_close((one + 0.5 * other)(step), one(step) + 0.5 * other(step))
@@ -328,6 +339,8 @@ def prepared(tmp_path: Path, tiny: Callable[..., Any], sentences: list[str]) -> 
             texts = list(zip(sentences[:30], sentences[30:60], sentences[60:90], strict=True))
         if name == "classes":
             texts = [(text, "odd" if row % 2 else "even") for row, text in enumerate(sentences[:30])]
+        if name in ("labelled-pairs", "scored-pairs"):
+            texts = [(sentences[row], sentences[30 + row], str(row % 3)) for row in range(30)]
         if name == "inference":
             labels = ("entailment", "contradiction")
             texts = [(sentences[row // 2], sentences[30 + row], labels[row % 2]) for row in range(30)]

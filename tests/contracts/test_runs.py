@@ -35,6 +35,8 @@ def run(tiny_folder: Path, sentences: list[str], tmp_path: Path) -> Callable[...
             texts = list(zip(sentences[:40], sentences[40:80], sentences[80:120], strict=True))
         if name == "classes":
             texts = [(text, f"class {row % 3}") for row, text in enumerate(texts)]
+        if name in ("labelled-pairs", "scored-pairs"):
+            texts = [(sentences[row], sentences[40 + row], str(row % 3)) for row in range(40)]
         if name == "inference":
             labels = ("entailment", "contradiction")
             texts = [(sentences[row // 2], sentences[40 + row], labels[row % 2]) for row in range(80)]

@@ -113,3 +113,18 @@ def test_rows_that_cannot_be_learned_from(tmp_path: Path, tiny_folder: Path, sen
         mirrormask.train(gap, out=tmp_path / "b", **options)
     with pytest.raises(MirrormaskError, match=r"has no column 'sent2'\. Did you mean 'sent"):
         mirrormask.train(gap, out=tmp_path / "c", data={"columns": ["sent0", "sent2"]}, **options)
+
+
+def test_methods_that_learn_what_is_known_about_a_pair_find_it(tmp_path: Path) -> None:
+    inference = file_of(tmp_path, "id", "premise", "hypothesis", "label")
+    found = given_for(inference, method="sentence-bert-classification")
+    assert (found.columns, found.pairing) == (("premise", "hypothesis", "label"), {})
+    scored = file_of(tmp_path, "sentence1", "sentence2", "Score")
+    found = given_for(scored, method="sentence-bert-regression")
+    assert found.columns == ("sentence1", "sentence2", "Score")
+    assert found.said.startswith("The rows are labelled pairs (sentence1, sentence2, Score), so the method is")
+    for method in ("sentence-bert-classification", "sentence-bert-regression"):
+        assert given_for(scored, ["a", "b", "c"], method=method) == Given(columns=("a", "b", "c"), method=method)
+        assert given_for(file_of(tmp_path, "text"), method=method) == Given(method=method)
+    triplets = file_of(tmp_path, "sent0", "sent1", "hard_neg")
+    assert given_for(triplets, method="sentence-bert-triplet").kind == "triplets"

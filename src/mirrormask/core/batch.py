@@ -75,7 +75,7 @@ class Batch:
 
     Args:
         columns: one `Tokens` per column, all of the same length n.
-        labels: class of each row (n,), where the method takes labels.
+        labels: class of each row (n,), or its score, where the method takes labels.
         text_ids: a number for the text of each column (n, columns), the same for the same text.
     """
 
@@ -123,7 +123,7 @@ class Step:
         positive: sentence vectors (n, d); row i belongs to anchor i.
         hard: hard negatives (n, k, d), or None.
         extra: generated or remembered negatives (m, d), or None.
-        labels: class of each row (n,), where the batch has them.
+        labels: class of each row (n,), or its score, where the batch has them.
         text_ids: a number for the text of each column (n, columns), where the batch has them.
         targets: what anchors and positives are compared with (n, k) each, where an objective does so; one where both
             are views of one column.

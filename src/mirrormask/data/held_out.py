@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.errors import at_least
@@ -37,7 +40,7 @@ class Some(Examples):
         """Return the token ids of the given examples."""
         return self._examples.columns(self.numbers(examples), seed)
 
-    def labels(self, examples: Rows) -> Rows | None:
+    def labels(self, examples: Rows) -> NDArray[Any] | None:
         """Return the class of each example, where the whole set knows them."""
         return self._examples.labels(self.numbers(examples))
 

@@ -14,11 +14,15 @@ from mirrormask.data.text.files import columns_of
 from mirrormask.data.text.origin import find_origin
 
 PAIRED, CLASSES = "given-pairs", "given-classes"
-OF_ROWS = (PAIRED, CLASSES, "supervised-simcse", "simcse-sup")
+OF_ROWS = (PAIRED, CLASSES, "supervised-simcse", "simcse-sup", "sentence-bert-triplet")
 """The methods that learn from such rows."""
 
 SCORES = ("score", "similarity", "relatedness")
 """Columns that say how alike a pair is, which no pair is plainly positive beside."""
+
+RELATIONS = ("gold_label", *LABEL_COLUMNS)
+KNOWN = {"sentence-bert-classification": RELATIONS, "sentence-bert-regression": SCORES}
+"""The methods that learn what is known about a pair, and the columns that say it."""
 
 INFERENCE = (("premise", "hypothesis", "label"), ("sentence1", "sentence2", "gold_label"))
 TRIPLETS = (
@@ -77,6 +81,11 @@ def given_for(corpus: Any, columns: Sequence[str] = (), *, method: str = "", pai
         pairing: asked for, which says itself what it reads.
     """
     plain = Given(columns=tuple(columns), method=method)
+    if method in KNOWN and not pairing and not columns:
+        there = {column.lower(): column for column in _columns_there(corpus)[1]}
+        shapes = [(*pair, known) for pair in (*PAIRS, ("premise", "hypothesis")) for known in KNOWN[method]]
+        found = next((shape for shape in shapes if all(column in there for column in shape)), ())
+        return Given("labelled pairs", tuple(there[column] for column in found), method) if found else plain
     if pairing or (method and method not in OF_ROWS):
         return plain
     found = given_rows(corpus, columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +36,8 @@ class Examples(ABC):
             seed: of this epoch; what is drawn depends only on it and on the number of the example.
         """
 
-    def labels(self, examples: Rows) -> Rows | None:
-        """Return the class of each example (n,), where the pairing knows them."""
+    def labels(self, examples: Rows) -> NDArray[Any] | None:
+        """Return the class of each example (n,), or its score, where the pairing knows them."""
         return None
 
     def sharing(self, examples: Rows) -> Rows:
