@@ -22,6 +22,7 @@ COSTS = {
     "esimcse": (2, 1),  # the slow encoder reads each sentence once
     "consert": (2, 0),
     "ct": (2, 0),
+    "tsdae": (2, 0),  # what is left of a text, and the decoder over the whole
 }
 """Passes that a sentence needs in one step, those that are trained and those that are only read."""
 

@@ -19,3 +19,8 @@ def to_device(tensor: Tensor, device: torch.device) -> Tensor:
     if device.type != "cuda" or tensor.device.type != "cpu":
         return tensor.to(device)
     return tensor.pin_memory().to(device, non_blocking=True)
+
+
+def at_least_float32(x: Tensor) -> Tensor:
+    """Return `x` as float32, or float64 where a model in float64 made it."""
+    return x if x.dtype == torch.float64 else x.float()

@@ -15,10 +15,11 @@ from transformers import AutoTokenizer
 from transformers.modeling_outputs import BaseModelOutput
 
 from mirrormask.core.batch import Tokens
-from mirrormask.core.errors import ModelError, between
+from mirrormask.core.errors import MirrormaskError, ModelError, between
 from mirrormask.core.shards import length_shards
 from mirrormask.models.bulk import token_budget
-from mirrormask.models.lm_head import load_masked_lm
+from mirrormask.models.embeddings import word_table
+from mirrormask.models.lm_head import is_tied, load_masked_lm
 from mirrormask.models.loading import check_numbers, check_tokenizer, opening
 from mirrormask.models.names import DEFAULT_MODEL, resolve
 from mirrormask.models.precision import best_precision, varied_shapes
@@ -124,6 +125,28 @@ class MaskedLM(nn.Module):
             list(zip(self.tokenizer.convert_ids_to_tokens(i.tolist()), p.tolist(), strict=True))
             for i, p in zip(best.indices, best.values, strict=True)
         ]
+
+
+def head_alone(encoder: Any, *, of: str, own_matrix: bool = False) -> tuple[MaskedLM, bool]:
+    """Return the LM head that belongs to an encoder, to be trained beside it, and whether it is tied to its embeddings.
+
+    Args:
+        encoder: a SentenceTransformer built from a masked LM; its embeddings are the output matrix where they were.
+        of: the objective that wants it, for the message.
+        own_matrix: an output matrix of its own in any case.
+
+    Raises:
+        MirrormaskError: the encoder has no masked LM.
+    """
+    source = getattr(encoder, "mirrormask_source", None)
+    if source is None:
+        raise MirrormaskError(f"The objective {of} needs an encoder built from a masked language model.")
+    lm = MaskedLM.load(source, device=str(next(encoder.parameters()).device))
+    tied = not own_matrix and is_tied(lm.model)
+    lm.model._modules[lm.model.base_model_prefix] = nn.Identity()  # the encoder is the trained one
+    if tied:
+        lm.model.get_output_embeddings().weight = word_table(encoder).weight
+    return lm, tied
 
 
 class _Given(nn.Module):

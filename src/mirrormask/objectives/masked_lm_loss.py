@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from mirrormask.core.batch import Batch, Tokens
 from mirrormask.core.errors import MirrormaskError, above
 from mirrormask.core.framing import frame_of
-from mirrormask.core.transfer import to_device
-from mirrormask.models.embeddings import word_table
+from mirrormask.core.transfer import at_least_float32, to_device
 from mirrormask.models.hiding import hide
-from mirrormask.models.lm_head import head_weights, is_tied
+from mirrormask.models.lm_head import head_weights
 from mirrormask.models.masked_lm import MaskedLM as Reader
+from mirrormask.models.masked_lm import head_alone
 from mirrormask.objectives import Ask, Objective, Seen, objectives
 
 _BLOCK = 4096  # hidden tokens whose scores of the whole vocabulary are held at a time
@@ -65,15 +65,7 @@ class MaskedLMLoss(Objective):
 
     def attach(self, encoder: Any) -> None:
         """Copy the LM head of the model that the encoder starts from."""
-        source = getattr(encoder, "mirrormask_source", None)
-        if source is None:
-            raise MirrormaskError("The objective masked-lm needs an encoder built from a masked language model.")
-        self.lm = Reader.load(source, device=str(next(encoder.parameters()).device))
-        model = self.lm.model
-        self._tied = not self.faithful and is_tied(model)
-        model._modules[model.base_model_prefix] = nn.Identity()  # only the head is ours; the encoder is the trained one
-        if self._tied:
-            model.get_output_embeddings().weight = word_table(encoder).weight
+        self.lm, self._tied = head_alone(encoder, of="masked-lm", own_matrix=self.faithful)
         tokenizer = encoder.tokenizer
         self._frame = getattr(encoder[0], "frame", None) or frame_of(tokenizer)
         special = set(tokenizer.all_special_ids)
@@ -123,4 +115,4 @@ class MaskedLMLoss(Objective):
 
     def _sum(self, states: Tensor, answers: Tensor) -> Tensor:
         assert self.lm is not None
-        return F.cross_entropy(self.lm.head(states).float(), answers, reduction="sum")
+        return F.cross_entropy(at_least_float32(self.lm.head(states)), answers, reduction="sum")

@@ -19,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 
 from mirrormask.core.batch import Tokens
 from mirrormask.core.shards import length_shards
-from mirrormask.core.transfer import to_device
+from mirrormask.core.transfer import at_least_float32, to_device
 from mirrormask.models.embeddings import embedding_module, word_table
 
 Embed = Callable[[Tensor, Tensor], Tensor]
@@ -195,11 +195,6 @@ def _held(run: Callable[..., Any], chunk: int | None, *given: Tensor) -> Any:
     if chunk is None or not torch.is_grad_enabled():
         return run(*given)
     return checkpoint(run, *given, use_reentrant=False, preserve_rng_state=True)
-
-
-def at_least_float32(x: Tensor) -> Tensor:
-    """Return `x` as float32, or float64 where a model in float64 made it."""
-    return x if x.dtype == torch.float64 else x.float()
 
 
 def _in_order(found: list[Tensor], places: NDArray[np.int64]) -> Tensor:

@@ -16,11 +16,11 @@ from torch import Tensor, nn
 
 from mirrormask.core.batch import Batch, Step, Tokens
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.core.transfer import to_device
+from mirrormask.core.transfer import at_least_float32, to_device
 from mirrormask.negatives import Local
 from mirrormask.objectives import Ask, Objective, Seen, WeightedSum
 from mirrormask.training.composed import Composition
-from mirrormask.training.forward import Embed, at_least_float32, encode, encode_with_states, states_at
+from mirrormask.training.forward import Embed, encode, encode_with_states, states_at
 from mirrormask.training.gather import gather_rows
 from mirrormask.training.reading import positions_of, shown_to
 from mirrormask.views import View, Vocabulary
