@@ -10,7 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from mirrormask.search.index import Index
-from mirrormask.service.app import Service, make_app
+from mirrormask.service.answering import Service
+from mirrormask.service.app import make_app
 from mirrormask.service.served import open_all
 
 

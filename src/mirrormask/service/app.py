@@ -2,7 +2,7 @@
 
     GET  /                 the page; its files under /page/
     GET  /docs             this list with examples, /openapi.json for programs
-    GET  /health           {"status": "ok"}; 503 while it ends
+    GET  /health           {"status": "ok"}; 503 {"status": "ending"} while it ends
     GET  /metrics          for Prometheus, as text
     GET  /api/about        {"version", "served": [...], "compare", "probe", "limits", "keys"}; each served has name,
                            kind (index or model), model, dimension, and an index documents, passages, generation, modes,
@@ -24,30 +24,36 @@
     POST /v1/embeddings    as OpenAI's, vectors of length 1; GET /v1/models
 
 An error is {"error": {"message", "type", "param", "code"}} with a status of 400 (a value that cannot be), 401 (a key is
-needed: Authorization: Bearer KEY), 404, 413 (too large), 422 (a body of another shape), 429 (too much waits, and
-Retry-After says when) or 503 (it took too long).
+needed: Authorization: Bearer KEY), 404, 408 (it came too slowly), 413 (too large), 421 (called by another name), 422 (a
+body of another shape; 400 below /v1), 429 (too much waits, and Retry-After says when) or 503 (it took too long).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
+import contextlib
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import numpy as np
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
 
 from mirrormask import __version__
-from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.errors import MirrormaskError, ModelError
 from mirrormask.core.similarity import paired_cosine, unit_rows
-from mirrormask.exploring.duplicates import find_duplicates
-from mirrormask.exploring.text_map import FEWEST, TextMap, draw_map
-from mirrormask.exploring.texts import Texts
-from mirrormask.service.batcher import Batcher
+from mirrormask.exploring.text_map import FEWEST
+from mirrormask.service import examples
+from mirrormask.service.answering import NotFound, Service
+from mirrormask.service.api_page import STYLE, api_page
+from mirrormask.service.batcher import Full
 from mirrormask.service.bodies import (
+    MOST_HITS,
+    MOST_TEXTS,
+    MOST_WORDS,
     CompareBody,
     EncodeBody,
     ProbeBody,
@@ -55,209 +61,205 @@ from mirrormask.service.bodies import (
     SimilarBody,
     SimilarityBody,
 )
-from mirrormask.service.served import Served
-
-KINDS = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
-MAPPED, COMPARED = 5_000, 20_000
-"""Documents that a map shows, and among which duplicates are looked for; of more, a sample."""
+from mirrormask.service.errors_json import error_response, without_paths
+from mirrormask.service.gate import Door, Gate
+from mirrormask.service.keys import Keys
+from mirrormask.service.openai_api import openai_routes
+from mirrormask.service.page_files import KINDS, PageFiles
 
 
-class NotFound(MirrormaskError):
-    """Something that is not there."""
-
-
-class Service:
-    """Everything that answers, and the threads it answers in.
+def make_app(
+    service: Service,
+    *,
+    keys: Keys | None = None,
+    hosts: frozenset[str] | None = None,
+    origins: Sequence[str] = (),
+) -> FastAPI:
+    """Return the application.
 
     Args:
-        served: indexes and models.
-        queue: texts that may wait to be encoded.
+        service: what answers.
+        keys: of those who may ask; none: everyone.
+        hosts: names under which it may be called; None: any.
+        origins: web pages of other addresses that may ask from a browser.
     """
+    keys = keys or Keys()
 
-    def __init__(self, served: Sequence[Served], *, queue: int = 4096) -> None:
-        self.served = list(served)
-        self.batcher = Batcher(queue)
-        self.quick = ThreadPoolExecutor(4, thread_name_prefix="search")
-        self.slow = ThreadPoolExecutor(1, thread_name_prefix="map")
+    @contextlib.asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        watching = asyncio.create_task(service.watch())
+        yield
+        watching.cancel()
 
-    def index(self, name: str | None = None) -> Served:
-        """Return an index by its name; the first by default."""
-        return self._named([each for each in self.served if each.generation is not None], name, "index")
-
-    def encoder(self, name: str | None = None) -> Served:
-        """Return anything that is served, since everything encodes."""
-        return self._named(self.served, name, "model")
-
-    def _named(self, among: Sequence[Served], name: str | None, what: str) -> Served:
-        if not among:
-            raise NotFound("Only a model is served here, and this needs an index: mirrormask serve INDEX.")
-        for each in among:
-            if name in (None, "", each.name):
-                return each
-        there = ", ".join(each.name for each in among)
-        raise NotFound(f"There is no {what} {name!r} here. Name one of: {there}.")
-
-    async def hits(self, served: Served, body: SearchBody | CompareBody) -> list[dict[str, Any]]:
-        """Return the hits of a query."""
-        await self.run(served.refresh)
-        generation = served.generation
-        assert generation is not None
-        vectors = None
-        if body.mode != "words":
-            vectors = (await self.batcher.encode(generation.queries, [body.query]))[0]
-        options: dict[str, Any] = {"top": body.top, "mode": body.mode, "where": body.where, "vectors": vectors}
-        found = await self.run(lambda: generation.index.search_many([body.query], **options)[0])
-        return [hit.to_dict() for hit in found]
-
-    def close(self) -> None:
-        """End the threads, once they have answered."""
-        self.batcher.close()
-        self.quick.shutdown()
-        self.slow.shutdown(cancel_futures=True)
-
-    async def run(self, work: Callable[[], Any]) -> Any:
-        """Run something short beside the loop."""
-        return await asyncio.get_running_loop().run_in_executor(self.quick, work)
+    app = FastAPI(
+        title="mirrormask",
+        version=__version__,
+        summary="Search by words and by meaning, and sentence vectors.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=living,
+    )
+    meters = service.meters
+    wait = service.batcher.wait
+    app.add_middleware(Gate, keys=keys, limits=service.limits, hosts=hosts, meters=meters, wait=wait)
+    if origins:
+        allowed = ["authorization", "content-type", "x-api-key"]
+        app.add_middleware(
+            CORSMiddleware, allow_origins=list(origins), allow_methods=["GET", "POST"], allow_headers=allowed
+        )
+    app.add_middleware(Door, meters=meters, ending=lambda: service.ending)
+    _answer_errors(app, service)
+    _pages(app, service)
+    _questions(app, service, bool(keys))
+    _texts(app, service)
+    app.include_router(openai_routes(service, examples.said))
+    return app
 
 
-def make_app(service: Service) -> FastAPI:
-    """Return the application."""
-    app = FastAPI(title="mirrormask", version=__version__, docs_url=None, redoc_url=None)
-    page = files("mirrormask.service") / "page"
-
+def _answer_errors(app: FastAPI, service: Service) -> None:
     @app.exception_handler(MirrormaskError)
     async def refused(request: Any, error: MirrormaskError) -> JSONResponse:
-        status = 404 if isinstance(error, NotFound) else 400
-        return JSONResponse({"error": {"message": str(error), "type": "invalid_request_error"}}, status)
+        names = {path: name for each in service.served for path, name in each.hidden().items()}
+        message = without_paths(str(error), names)
+        if isinstance(error, NotFound):
+            return error_response(404, message, "not_found")
+        if isinstance(error, ModelError):
+            return error_response(500, message, "model_error")
+        return error_response(400, message, "invalid_value")
+
+    @app.exception_handler(Full)
+    async def full(request: Any, error: Full) -> JSONResponse:
+        return error_response(429, str(error), "too_many_texts", retry_after=error.seconds)
+
+    @app.exception_handler(RequestValidationError)
+    async def misshapen(request: Any, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        place = [str(part) for part in first["loc"][1:]]  # after where it stands: body or query
+        where = ".".join(place)[:100].encode("utf-8", "replace").decode()
+        status = 400 if request.url.path.startswith("/v1") else 422
+        if first["type"] == "json_invalid":
+            return error_response(400, "The body is no JSON. Send it with Content-Type: application/json.", "no_json")
+        said = str(first["msg"]).encode("utf-8", "replace").decode()
+        return error_response(status, f"{where or 'The body'}: {said}.", "invalid_body", param=where or None)
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Any, error: HTTPException) -> JSONResponse:
+        said = {404: "There is nothing under this path. /docs lists what there is.", 405: "Not with this method."}
+        message = said.get(error.status_code, str(error.detail))
+        return error_response(error.status_code, message, "http_error", headers=error.headers)
+
+
+def _pages(app: FastAPI, service: Service) -> None:
+    page = PageFiles()
 
     @app.get("/", include_in_schema=False)
     async def start() -> Response:
-        return Response((page / "index.html").read_bytes(), media_type=KINDS[".html"])
+        return page.response("index.html")
 
     @app.get("/page/{name}", include_in_schema=False)
     async def part(name: str) -> Response:
-        kinds = {each.name: KINDS.get("." + each.name.rpartition(".")[2]) for each in page.iterdir() if each.is_file()}
-        if kinds.get(name) is None:
-            raise NotFound(f"There is no file {name!r} here.")
-        return Response((page / name).read_bytes(), media_type=kinds[name])
+        if name not in page:
+            raise NotFound("There is no such file of the page.")
+        return page.response(name)
 
-    @app.get("/health")
-    async def health() -> dict[str, str]:
-        return {"status": "ok"}
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return Response(api_page(app.openapi()), media_type=KINDS["html"])
 
-    @app.get("/api/about")
+    @app.get("/docs.css", include_in_schema=False)
+    async def style() -> Response:
+        return Response(STYLE, media_type=KINDS["css"])
+
+    @app.get("/health", tags=["The service"], summary="Is it there", responses=examples.plain({"status": "ok"}))
+    async def health() -> JSONResponse:
+        """Answers without a key; 503 while the server ends."""
+        return JSONResponse({"status": "ending"}, 503) if service.ending else JSONResponse({"status": "ok"})
+
+    @app.get("/metrics", tags=["The service"], summary="Counters for Prometheus", response_class=Response)
+    async def metrics() -> Response:
+        """Requests, batches, what waits, and reloads, as text."""
+        return Response(service.meters.text(service.gauges()), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _questions(app: FastAPI, service: Service, keys: bool) -> None:
+    @app.get("/api/about", tags=["Search"], summary="What is served", responses=examples.said(examples.ABOUT))
     async def about() -> JSONResponse:
+        """Indexes and models by name, their columns with what stands in them, and how much may be asked."""
         found = [each.about() for each in service.served]
         for each in found:
             if each["kind"] == "index":
                 each |= {"map": each["documents"] >= FEWEST, "duplicates": each["documents"] >= 2}
-        indexes = sum(each["kind"] == "index" for each in found)
-        return JSONResponse({"version": __version__, "served": found, "compare": indexes > 1, "probe": True})
+        limits = {"texts": MOST_TEXTS, "hits": MOST_HITS, "words": MOST_WORDS, "bytes": service.limits.size}
+        more = {"compare": len(service.indexes) > 1, "probe": True, "limits": limits, "keys": keys}
+        return JSONResponse({"version": __version__, "served": found, **more})
 
-    @app.post("/api/search")
+    @app.post("/api/search", tags=["Search"], summary="Find documents", responses=examples.said(examples.SEARCH))
     async def search(body: SearchBody) -> JSONResponse:
+        """The best documents, each with its best passage, the words that match, and what was found by which part."""
         served = service.index(body.index)
-        hits = await service.hits(served, body)
-        asked = {"index": served.name, "query": body.query, "mode": body.mode, "where": body.where}
-        return JSONResponse({**asked, "hits": hits})
+        options = {"mode": body.mode, "top": body.top, "where": body.where}
+        hits = await service.search(served, body.query, **options)
+        return JSONResponse({"index": served.name, "query": body.query, **options, "hits": hits})
 
-    @app.post("/api/similar")
+    @app.post("/api/similar", tags=["Search"], summary="More like one", responses=examples.said(examples.SIMILAR))
     async def similar(body: SimilarBody) -> JSONResponse:
+        """Documents like the one with an id."""
         served = service.index(body.index)
-        await service.run(served.refresh)
-        options = {"top": body.top, "mode": body.mode, "where": body.where}
-        found = await service.run(lambda: served.generation.index.like(body.id, **options))
-        return JSONResponse({"index": served.name, "id": body.id, "hits": [hit.to_dict() for hit in found]})
+        hits = await service.similar(served, body.id, mode=body.mode, top=body.top, where=body.where)
+        return JSONResponse({"index": served.name, "id": body.id, "hits": hits})
 
-    @app.post("/api/compare")
+    @app.post("/api/compare", tags=["Search"], summary="Side by side", responses=examples.said(examples.COMPARE))
     async def compare(body: CompareBody) -> JSONResponse:
-        indexes = [each for each in service.served if each.generation is not None]
+        """One query, answered by every index that is served."""
+        indexes = service.indexes
         if len(indexes) < 2:
             raise NotFound("Side by side needs two indexes: mirrormask serve ONE-INDEX OTHER-INDEX.")
-        found = await asyncio.gather(*[service.hits(each, body) for each in indexes])
+        options = {"mode": body.mode, "top": body.top, "where": body.where}
+        found = await asyncio.gather(*[service.search(each, body.query, **options) for each in indexes])
         answers = [
             {"index": each.name, "model": each.encoder_name, "hits": hits}
             for each, hits in zip(indexes, found, strict=True)
         ]
-        return JSONResponse({"query": body.query, "mode": body.mode, "where": body.where, "answers": answers})
+        return JSONResponse({"query": body.query, **options, "answers": answers})
 
-    @app.get("/api/map")
+    @app.get("/api/map", tags=["Look"], summary="The map of an index", responses=examples.made(examples.MAP))
     async def text_map(index: str | None = None) -> JSONResponse:
-        return await made(index, "map", _map_of)
+        """Documents in the plane, what is alike together; 202 until it is made."""
+        return _or_later(await service.text_map(service.index(index)))
 
-    @app.get("/api/duplicates")
+    @app.get("/api/duplicates", tags=["Look"], summary="What repeats", responses=examples.made(examples.DUPLICATES))
     async def duplicates(index: str | None = None) -> JSONResponse:
-        return await made(index, "duplicates", _duplicates_of)
+        """Groups of documents that say the same; 202 until they are found."""
+        return _or_later(await service.duplicates(service.index(index)))
 
-    async def made(name: str | None, what: str, make: Callable[[Served], Any]) -> JSONResponse:
-        served = service.index(name)
-        await service.run(served.refresh)
-        generation = served.generation
-        assert generation is not None
-        future = generation.once(what, lambda: make(served), service.slow)
-        done, _ = await asyncio.wait([asyncio.wrap_future(future)], timeout=2)
-        if not done:
-            return JSONResponse({"status": "computing"}, 202, {"retry-after": "2"})
-        return JSONResponse(future.result())
-
-    @app.post("/api/probe")
+    @app.post("/api/probe", tags=["Look"], summary="A sentence probed", responses=examples.said(examples.PROBE))
     async def probe(body: ProbeBody) -> JSONResponse:
-        from mirrormask.probing.sentence import probe_sentence
+        """How much masking one word moves another, and the trees read from that."""
+        return JSONResponse(await service.probe(body.sentence))
 
-        found = await asyncio.get_running_loop().run_in_executor(service.slow, lambda: probe_sentence(body.sentence))
-        return JSONResponse(found.to_dict())
 
-    @app.post("/api/encode")
+def _texts(app: FastAPI, service: Service) -> None:
+    @app.post("/api/encode", tags=["Texts"], summary="Vectors of texts", responses=examples.said(examples.ENCODE))
     async def encode(body: EncodeBody) -> JSONResponse:
+        """The vectors that `mirrormask encode` writes."""
         served = service.encoder(body.model)
-        vectors, tokens = await service.batcher.encode(served.texts, body.texts)
-        vectors = unit_rows(vectors) if body.normalize else vectors
+        vectors, tokens = await service.encode(served, body.texts)
+        shown = unit_rows(vectors) if body.normalize else vectors.astype(np.float64)
         found = {"model": served.name, "dimension": vectors.shape[1], "tokens": tokens}
-        return JSONResponse({**found, "vectors": np.round(vectors.astype(float), 7).tolist()})
+        return JSONResponse({**found, "vectors": np.round(shown, 7).tolist()})
 
-    @app.post("/api/similarity")
+    @app.post("/api/similarity", tags=["Texts"], summary="How alike", responses=examples.said(examples.SIMILARITY))
     async def similarity(body: SimilarityBody) -> JSONResponse:
+        """The cosine of two texts, or of many pairs."""
         served = service.encoder(body.model)
         single = body.a is not None and body.b is not None
-        if single == (body.pairs is not None):
+        if single == (body.pairs is not None) or (body.pairs is not None and (body.a, body.b) != (None, None)):
             raise MirrormaskError('Give either "a" and "b", or "pairs".')
         pairs = [(body.a or "", body.b or "")] if single else body.pairs or []
-        vectors, _ = await service.batcher.encode(served.texts, [text for pair in pairs for text in pair])
+        vectors, _ = await service.encode(served, [text for pair in pairs for text in pair])
         cosines = paired_cosine(vectors[::2], vectors[1::2]).round(6).tolist()
         return JSONResponse({"model": served.name, **({"cosine": cosines[0]} if single else {"cosines": cosines})})
 
-    return app
 
-
-def _texts_of(served: Served, most: int) -> tuple[Texts, int]:
-    assert served.generation is not None
-    index = served.generation.index
-    ids, texts, vectors = index.documents(most)
-    return Texts(served.name, texts, ids, (), vectors), len(index) - len(ids)
-
-
-def _map_of(served: Served) -> dict[str, Any]:
-    texts, left = _texts_of(served, MAPPED)
-    return {**_as_points(draw_map(texts, most=MAPPED)), "left_out": left}
-
-
-def _as_points(found: TextMap) -> dict[str, Any]:
-    places = found.places.astype(float).round(4).tolist()
-    data = found.drawing()
-    points = [
-        {"id": identity, "x": x, "y": y, "group": group, "text": text}
-        for identity, (x, y), group, text in zip(data["ids"], places, found.groups.tolist(), data["texts"], strict=True)
-    ]
-    groups = [{**group, "x": x, "y": y} for group, (x, y) in zip(found.to_dict()["groups"], data["at"], strict=True)]
-    return {"texts": len(points), "points": points, "groups": groups}
-
-
-def _duplicates_of(served: Served) -> dict[str, Any]:
-    texts, left = _texts_of(served, COMPARED)
-    found = find_duplicates(texts).to_dict()
-    return {**{key: value for key, value in found.items() if key not in ("schema", "notes")}, "left_out": left}
+def _or_later(found: dict[str, Any] | None) -> JSONResponse:
+    return JSONResponse({"status": "computing"}, 202, {"retry-after": "2"}) if found is None else JSONResponse(found)

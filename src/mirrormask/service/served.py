@@ -95,10 +95,12 @@ class Served:
     """
 
     def __init__(self, argument: str, name: str, *, model: str | None = None) -> None:
+        argument = str(Path(argument).expanduser())
         self.name, self._argument, self._model = name, argument, model
         self.generation: Generation | None = None
         self.reloads = self.failures = 0
         self._seen: tuple[int, ...] = ()
+        self._told = ""
         if is_index(Path(argument)):
             self._seen = self._stamp()
             self.generation = Generation(Index.open(argument, model=model))
@@ -111,6 +113,11 @@ class Served:
     def model(self) -> Any:
         """Return the sentence encoder."""
         return self._loaded if self.generation is None else self.generation.index.encoder.model
+
+    @property
+    def model_folder(self) -> str:
+        """Return where the sentence encoder is."""
+        return self._argument if self.generation is None else str(self.generation.index.encoder.folder)
 
     @cached_property
     def texts(self) -> PlainTexts:
@@ -129,9 +136,12 @@ class Served:
             self.encoder_name = _shown(self.generation.index.encoder.facts.name)
             self.__dict__.pop("texts", None)
         except (MirrormaskError, OSError) as error:
-            self.failures += 1
-            sys.stderr.write(f"{self.name} was replaced and cannot be opened, so the one before stays: {error}\n")
+            if str(error) != self._told:  # once, however often it is tried
+                self.failures += 1
+                self._told = str(error)
+                sys.stderr.write(f"{self.name} was replaced and cannot be opened, so the one before stays: {error}\n")
             return
+        self._told = ""
         self._seen = seen
         self.reloads += 1
 
@@ -156,7 +166,10 @@ class Served:
 
     def hidden(self) -> dict[str, str]:
         """Return the paths that no answer may name, and what is said instead."""
-        return {str(Path(self._argument).resolve()): self.name, self._argument: self.name}
+        paths = {self._argument, str(Path(self._argument).resolve()), self.model_folder}
+        if self.generation is not None:
+            paths.add(self.generation.index.encoder.facts.name)
+        return {path: _shown(path) for path in paths}
 
 
 def open_all(arguments: Sequence[str], *, model: str | None = None) -> list[Served]:

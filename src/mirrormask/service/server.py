@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import errno
+import signal
 import socket
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator
 from typing import Any
 
 from mirrormask.core.errors import MirrormaskError, MissingExtra
+
+_LAST_REQUESTS = 1.0  # seconds in which requests still come in on connections that are open
+_CONNECTIONS = 1000
 
 
 def check_installed() -> None:
@@ -44,9 +51,48 @@ def listen(host: str, port: int) -> socket.socket:
     return taken
 
 
-def run(app: Any, taken: Sequence[socket.socket]) -> None:
-    """Answer until a signal ends it."""
+def run(app: Any, service: Any, taken: socket.socket) -> None:
+    """Answer until Ctrl-C or a polite kill; what was taken by then is answered, and a second signal ends at once.
+
+    Args:
+        app: the application.
+        service: that is told that the end comes, and closed.
+        taken: from `listen`.
+    """
     import uvicorn
 
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
-    uvicorn.Server(config).run(sockets=list(taken))
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """Take signals as wishes to end, and give them back afterwards without raising them again."""
+            before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                yield
+            finally:
+                for each, handler in before.items():
+                    signal.signal(each, handler)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            """Take no new connection, answer on those that are open until each is closed or silent, then end."""
+            service.ending = True  # from now on every answer closes its connection
+            for each in self.servers:
+                each.close()
+            for each in sockets or []:
+                each.close()
+            deadline = time.monotonic() + _LAST_REQUESTS
+            while self.server_state.connections and time.monotonic() < deadline and not self.force_exit:
+                await asyncio.sleep(0.05)
+            await super().shutdown(sockets)
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=int(service.limits.seconds) + 1,
+        limit_concurrency=_CONNECTIONS,
+        ws="none",
+    )
+    server = Server(config)
+    server.run(sockets=[taken])
+    service.close()
