@@ -33,10 +33,11 @@ class Tokenizing:
 
     Args:
         encoder: a SentenceTransformer.
+        enough: tokens to see before warning that many of them are unknown.
     """
 
-    def __init__(self, encoder: Any) -> None:
-        self._encoder, self._bare = encoder, Encoder(encoder.tokenizer)
+    def __init__(self, encoder: Any, *, enough: int = 1) -> None:
+        self._encoder, self._bare = encoder, Encoder(encoder.tokenizer, enough=enough)
         self._frame = getattr(encoder[0], "frame", None) or frame_of(encoder.tokenizer)
 
     def __call__(self, texts: Sequence[str], max_length: int | None = None) -> Tokens:

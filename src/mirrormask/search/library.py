@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -83,15 +82,11 @@ class Library:
         self.owners, self.starts, self.ends, self.keys, self.contents = (
             np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS
         )
+        self.columns = names_in(folder / "columns")
         self._columns: dict[str, Column] = {}
 
     def __len__(self) -> int:
         return len(self._ids)
-
-    @cached_property
-    def columns(self) -> list[str]:
-        """Return the names of the metadata's columns."""
-        return names_in(self.folder / "columns")
 
     def column(self, name: str) -> Column:
         """Return one column of all documents; it is read once, and stays when the files go."""

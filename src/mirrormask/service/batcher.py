@@ -19,14 +19,15 @@ from mirrormask.core.batch import Tokens
 
 Floats = NDArray[np.float32]
 
-TOKENS = 8192
-"""Tokens that go through a model at once, where as many wait."""
-
 _CHUNK_TEXTS, _CHUNK_SIZE = 256, 8192  # texts and characters after which a large request lets others in
 
 
 class Reads(Protocol):
     """What turns texts into tokens and tokens into vectors."""
+
+    @property
+    def budget(self) -> int:
+        """Return how many tokens go through the model at once, where as many wait."""
 
     def rows(self, texts: Sequence[str]) -> Tokens:
         """Return the tokens of texts, with what frames them."""
@@ -126,7 +127,7 @@ class Batcher:
         rows: list[Any] = []
         tokens = 0
         later: list[_Job] = []
-        while tokens < TOKENS:
+        while not batch or tokens < batch[0].encoder.budget:
             with self._news:
                 if not self._jobs:
                     break

@@ -43,7 +43,7 @@ ABOUT: dict[str, Any] = {
     "limits": {"texts": 2048, "hits": 1000, "words": 64, "bytes": 8_000_000},
     "keys": False,
 }
-_ASKED = {"query": "how do I get my money back", "mode": "both", "top": 5, "where": None}
+_ASKED = {"query": "how do I get my money back", "mode": "both", "top": 5, "where": "year >= 2020"}
 SEARCH: dict[str, Any] = {"index": "my-index", **_ASKED, "hits": [HIT]}
 SIMILAR: dict[str, Any] = {"index": "my-index", "id": "d4", "hits": [HIT]}
 COMPARE: dict[str, Any] = {**_ASKED, "answers": [{"index": "my-index", "model": "mini-sentence", "hits": [HIT]}]}

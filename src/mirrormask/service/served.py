@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -15,13 +16,16 @@ from numpy.typing import NDArray
 
 from mirrormask.core.batch import Tokens
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.models.bulk import Tokenizing, encode_tokens
+from mirrormask.models.bulk import Tokenizing, encode_tokens, token_budget
 from mirrormask.models.encoder import load
 from mirrormask.search.generations import MANIFEST, is_index
 from mirrormask.search.index import Index
 from mirrormask.search.text_encoder import TextEncoder
 
 Floats = NDArray[np.float32]
+
+_ENOUGH = 2_000  # tokens before the log says that the model does not know them: one odd request says little
+_SHARDS = 2  # forwards' worth of tokens taken at once: more would let who comes next wait longer
 
 
 class PlainTexts:
@@ -32,7 +36,12 @@ class PlainTexts:
     """
 
     def __init__(self, model: Any) -> None:
-        self._model, self.rows = model, Tokenizing(model)
+        self._model, self._tokenizing = model, Tokenizing(model, enough=_ENOUGH)
+        self.budget = _SHARDS * token_budget(model.device)
+
+    def rows(self, texts: Sequence[str]) -> Tokens:
+        """Return the tokens of texts."""
+        return self._tokenizing(texts)
 
     def vectors(self, texts: Sequence[str], tokens: Tokens) -> Floats:
         """Return one vector for each text."""
@@ -47,7 +56,8 @@ class Queries:
     """
 
     def __init__(self, encoder: TextEncoder) -> None:
-        self._encoder, self._tokenizing = encoder, Tokenizing(encoder.pooled)
+        self._encoder, self._tokenizing = encoder, Tokenizing(encoder.pooled, enough=_ENOUGH)
+        self.budget = _SHARDS * token_budget(encoder.model.device)
 
     def rows(self, texts: Sequence[str]) -> Tokens:
         """Return the tokens of queries."""
@@ -182,7 +192,8 @@ def open_all(arguments: Sequence[str], *, model: str | None = None) -> list[Serv
     names: list[str] = []
     for argument in arguments:
         own = _shown(argument)
-        names.append(own if own not in names else f"{own}-{names.count(own) + 2}")
+        free = (own if number == 1 else f"{own}-{number}" for number in itertools.count(1))
+        names.append(next(name for name in free if name not in names))
     return [Served(argument, name, model=model) for argument, name in zip(arguments, names, strict=True)]
 
 
