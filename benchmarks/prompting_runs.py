@@ -31,6 +31,7 @@ from mirrormask.core.storage import read_json, write_json
 from mirrormask.models.bulk import encode_texts
 from mirrormask.models.encoder import load
 from mirrormask.models.masked_lm import MaskedLM
+from mirrormask.models.soft_prompt import SoftPrompt
 from mirrormask.prompting.answers import measure
 from mirrormask.prompting.cloze import Cloze
 from mirrormask.prompting.cloze_rows import Examples, load_examples
@@ -50,7 +51,6 @@ from mirrormask.prompting.pattern_tuning import Tuning, scores_of, tune
 from mirrormask.prompting.pet import PromptTraining, fresh, train_prompt
 from mirrormask.prompting.prompt_score import open_clozes
 from mirrormask.prompting.saved_prompt import merged, plain_text
-from mirrormask.prompting.soft_prompt import SoftPrompt
 from mirrormask.prompting.word_search import find_words
 from mirrormask.prompting.zero_shot import zero_shot
 

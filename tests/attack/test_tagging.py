@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from mirrormask.attack.edited_text import CutText, Edit, EditedText
-from mirrormask.attack.tagging import COARSE, Tagger
+from mirrormask.attack.tagging import Tagger
+from mirrormask.data.text.word_tags import COARSE
 
 SENTENCES = ["The old boat crosses a wide river before sunrise .", "She quickly painted her broken clock and left ."]
 

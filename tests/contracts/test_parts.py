@@ -106,7 +106,12 @@ def test_the_constructor_is_the_configuration(part: Part[Any]) -> None:
 @of_kind("method")
 def test_a_method_hands_every_parameter_on(part: Part[Composition]) -> None:
     """Changing a parameter of a method changes what its parts say about themselves."""
-    changed: dict[type, Any] = {float: lambda v: v / 2 + 0.01, bool: lambda v: not v, int: lambda v: v + 1}
+    changed: dict[type, Any] = {
+        float: lambda v: v / 2 + 0.01,
+        bool: lambda v: not v,
+        int: lambda v: v + 1,
+        str: lambda v: f"other {v}",
+    }
     if part.name == "composition":  # its parameters are parts: tests/methods/test_composition.py
         return
     plain = part.build().record()
@@ -223,7 +228,7 @@ def step_of(
     anchor, positive = draw(n, d), draw(n, d)
     more = draw(n, 2, d) if hard else None, draw(4, d) if extra else None
     numbers = {"labels": torch.arange(n) % 2, "text_ids": torch.arange(n)[:, None]}
-    return Step(anchor, positive, *more, **numbers, targets=(draw(n, 3).detach(), draw(n, 3).detach()))
+    return Step(anchor, positive, *more, **numbers, targets=(draw(n, d).detach(), draw(n, d).detach()))
 
 
 def ready(part: Part[Any], d: int = 8, **given: Any) -> Any:

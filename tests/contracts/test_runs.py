@@ -75,7 +75,8 @@ def assert_usable(done: RunResult, sentences: list[str], tiny_folder: Path) -> N
     ours = load(done.model, device="cpu").encode(sentences[:5])
     assert np.isfinite(ours).all()
     parts = done.record["parts"]
-    if parts["pooling"] in ("mask-prompt", "mean-padded") or "flow" in parts:  # our own: it asks for leave to run them
+    ours_alone = parts["pooling"] in ("mask-prompt", "soft-prompt", "mean-padded")
+    if ours_alone or "flow" in parts:  # our own: it asks for leave to run them
         with pytest.raises(ValueError, match="trust_remote_code"):
             SentenceTransformer(str(done.model), device="cpu")
     else:

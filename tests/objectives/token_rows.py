@@ -8,7 +8,7 @@ import numpy as np
 class Rows:
     """Token ids that are there already."""
 
-    max_tokens, truncated, width = 64, 0, 1
+    max_tokens, truncated, width, tokenizer = 64, 0, 1, None
 
     def __init__(self, rows: list[list[int]], vocabulary: int) -> None:
         self.rows = [np.array(row, dtype=np.int64) for row in rows]

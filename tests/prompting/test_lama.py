@@ -9,6 +9,7 @@ import torch
 
 from mirrormask.core.errors import DataError
 from mirrormask.models.masked_lm import MaskedLM
+from mirrormask.models.soft_prompt import SoftPrompt
 from mirrormask.prompting.cloze import Cloze
 from mirrormask.prompting.lama import (
     Facts,
@@ -21,7 +22,6 @@ from mirrormask.prompting.lama import (
 from mirrormask.prompting.pattern import Pattern
 from mirrormask.prompting.pattern_tuning import Tuning
 from mirrormask.prompting.pet import fresh
-from mirrormask.prompting.soft_prompt import SoftPrompt
 
 FACTS = [("old baker", "boat"), ("young pilot", "clock"), ("gray cat", "bread"), ("tall engineer", "street")]
 

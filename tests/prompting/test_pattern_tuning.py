@@ -6,6 +6,7 @@ import torch
 
 from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.models.masked_lm import MaskedLM
+from mirrormask.models.soft_prompt import KINDS, SoftPrompt
 from mirrormask.prompting.cloze import Cloze
 from mirrormask.prompting.cloze_rows import Examples
 from mirrormask.prompting.cloze_task import ClozeTask
@@ -13,7 +14,6 @@ from mirrormask.prompting.pattern import Pattern
 from mirrormask.prompting.pattern_tuning import PatternTuning, Tuning, label_loss, scores_of, tune
 from mirrormask.prompting.pet import fresh
 from mirrormask.prompting.prompt_score import open_clozes
-from mirrormask.prompting.soft_prompt import KINDS, SoftPrompt
 
 
 def accuracy(cloze: Cloze, examples: Examples, task: ClozeTask) -> float:

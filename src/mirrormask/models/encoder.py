@@ -24,11 +24,17 @@ from mirrormask.models.model_files import FACTS
 from mirrormask.models.names import DEFAULT_MODEL, resolve
 from mirrormask.models.padded_mean import PaddedMean, PaddedTransformer
 from mirrormask.models.pooling import PoolingModules, describe, poolings
+from mirrormask.models.soft_template import SoftPromptedTransformer
 
 OUR_MODULES = {
-    f"{c.__module__}.{c.__name__}": c for c in (PromptedTransformer, MaskPooling, PaddedTransformer, PaddedMean, Flow)
+    f"{c.__module__}.{c.__name__}": c
+    for c in (PromptedTransformer, SoftPromptedTransformer, MaskPooling, PaddedTransformer, PaddedMean, Flow)
 }
-TRANSFORMERS = {"mask-prompt": PromptedTransformer, "mean-padded": PaddedTransformer}
+TRANSFORMERS = {
+    "mask-prompt": PromptedTransformer,
+    "soft-prompt": SoftPromptedTransformer,
+    "mean-padded": PaddedTransformer,
+}
 
 
 def load(name: str | Path = DEFAULT_MODEL, *, device: str | None = None) -> SentenceTransformer:
@@ -57,7 +63,7 @@ def build_encoder(
     Args:
         name: the model to start from, as for `load`.
         pooling: a pooling by name; by default what the model was saved with, or `mean`.
-        template: the prompt of the `mask-prompt` pooling.
+        template: the prompt of the poolings `mask-prompt` and `soft-prompt`.
         lora: rank of the adapters to train instead of all weights; 0 trains all.
         freeze_embeddings: leave the embeddings as they are in training, so that several encoders can share them.
         device: where to put it; by default the best device there is.
@@ -144,7 +150,7 @@ def _open(folder: str, pooling: str | None, template: str, device: str | None) -
     else:
         pooling = pooling or "mean"
     kind: Any = TRANSFORMERS.get(str(pooling), Transformer)
-    extra = {"template": template} if pooling == "mask-prompt" else {}
+    extra = {"template": template} if pooling in ("mask-prompt", "soft-prompt") else {}
     transformer = kind(folder, model_kwargs=options, **extra)
     built: PoolingModules = poolings.build(str(pooling), transformer=transformer)
     return SentenceTransformer(modules=[transformer, *built.kept], device=device)

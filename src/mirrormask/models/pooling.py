@@ -1,7 +1,7 @@
 """Poolings: how token states become one sentence vector, each a named choice that is saved with the model.
 
-All but `mask-prompt` and `mean-padded` are made of sentence-transformers' own modules, so a saved model opens without
-mirrormask.
+All but `mask-prompt`, `soft-prompt` and `mean-padded` are made of sentence-transformers' own modules, so a saved model
+opens without mirrormask.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from torch import nn
 from mirrormask.core.registry import Registry
 from mirrormask.models.mask_prompt import MaskPooling, PromptedTransformer
 from mirrormask.models.padded_mean import PaddedMean
+from mirrormask.models.soft_template import SoftPromptedTransformer
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,17 @@ def mask_prompt(transformer: Transformer) -> PoolingModules:
     return PoolingModules((MaskPooling(transformer.get_embedding_dimension(), from_end),))
 
 
+@poolings.register("soft-prompt")
+def soft_prompt(transformer: Transformer) -> PoolingModules:
+    """Take the state of the mask in a template whose words are learned embeddings.
+
+    Paper: Jiang et al. 2022, "PromptBERT" (continuous templates)
+    """
+    if not isinstance(transformer, SoftPromptedTransformer):
+        raise TypeError("soft-prompt needs a SoftPromptedTransformer.")
+    return mask_prompt(transformer)
+
+
 def _mask_first(template: str) -> Exception:
     from mirrormask.core.errors import MirrormaskError
 
@@ -163,7 +175,7 @@ def describe(modules: list[Any]) -> str:
     """Return the name of the pooling a loaded model has, as far as its modules tell."""
     for module in modules:
         if isinstance(module, MaskPooling):
-            return "mask-prompt"
+            return "soft-prompt" if isinstance(modules[0], SoftPromptedTransformer) else "mask-prompt"
         if isinstance(module, PaddedMean):
             return "mean-padded"
         if isinstance(module, WeightedLayerPooling):

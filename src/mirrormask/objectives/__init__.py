@@ -24,11 +24,16 @@ class Ask:
         rows: what the encoder is shown, with what is hidden hidden.
         positions: for each row, the positions whose states are wanted.
         answers: what stands there in truth, row after row (total,).
+        network: what the rows go through, with a transformer at 0 as the encoder has; None is the encoder.
+        given: roles whose projected vectors stand in place of the first token's embedding, those of the first role for
+            the first rows, and so on.
     """
 
     rows: Tokens
     positions: tuple[NDArray[np.int64], ...]
     answers: Tensor
+    network: Any = None
+    given: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from mirrormask.core.errors import DataError, MirrormaskError, at_least, one_of
 from mirrormask.core.seeding import derive
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.names import DEFAULT_MODEL
+from mirrormask.models.soft_prompt import SoftPrompt
 from mirrormask.prompting.cloze import Cloze
 from mirrormask.prompting.cloze_rows import Examples
 from mirrormask.prompting.cloze_task import ClozeTask
@@ -28,7 +29,6 @@ from mirrormask.prompting.pattern import MAX_LENGTH
 from mirrormask.prompting.pattern_tuning import Tuning, scores_of, tune
 from mirrormask.prompting.prompt_score import open_clozes
 from mirrormask.prompting.saved_prompt import PromptModel, plain_text
-from mirrormask.prompting.soft_prompt import SoftPrompt
 from mirrormask.prompting.zero_shot import Scores, labels_of, log_mean
 from mirrormask.training.loop import Reporter
 

@@ -24,13 +24,13 @@ from mirrormask.core.storage import atomic_folder, check_writable, read_json, re
 from mirrormask.heads.classifier import Classifier
 from mirrormask.models.loading import quiet_loading
 from mirrormask.models.masked_lm import MaskedLM
+from mirrormask.models.soft_prompt import SoftPrompt
 from mirrormask.prompting.answers import Answers
 from mirrormask.prompting.cloze import Cloze
 from mirrormask.prompting.cloze_rows import Examples
 from mirrormask.prompting.cloze_task import ClozeTask, Question
 from mirrormask.prompting.pattern import Pattern
 from mirrormask.prompting.pattern_tuning import scores_of
-from mirrormask.prompting.soft_prompt import SoftPrompt
 from mirrormask.prompting.zero_shot import log_softmax
 
 FACTS = "prompt.json"

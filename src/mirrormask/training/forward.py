@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,7 @@ def states_at(
     pad_id: int,
     chunk: int | None = None,
     pad_to: int = 1,
+    first: Tensor | None = None,
 ) -> Tensor:
     """Return token states of the last layer (total, d) with gradients, at the positions of each row, row after row.
 
@@ -150,20 +152,24 @@ def states_at(
         tokens: rows with their special tokens.
         positions: for each row, the positions to read.
         pad_id, chunk, pad_to: as for `encode`.
+        first: vectors (n, d) that stand in place of the embedding of each row's first token.
     """
     device = next(encoder.parameters()).device
     pad_to = max(pad_to, CPU_WIDTHS) if device.type == "cpu" else pad_to
     at = _Places(positions)
 
-    def run(ids: Tensor, mask: Tensor, rows: Tensor, places: Tensor) -> Tensor:
-        states: Tensor = encoder[0].model(input_ids=ids, attention_mask=mask).last_hidden_state
+    def run(ids: Tensor, mask: Tensor, rows: Tensor, places: Tensor, *given: Tensor) -> Tensor:
+        embed = partial(_begun_with, given[0]) if given else None
+        with _hooked(encoder, embed, mask), _stance(embed):
+            states: Tensor = encoder[0].model(input_ids=ids, attention_mask=mask).last_hidden_state
         return states[rows, places]
 
     found = []
     shards = shards_for(tokens, device, chunk, whole=pad_to > CPU_WIDTHS)
     for shard in shards:
         given = tokens.padded(pad_id, shard, multiple_of=pad_to, at_most=encoder.max_seq_length)
-        found.append(_held(run, chunk, *(to_device(t, device) for t in (*given, *at.of(shard)))))
+        begun = () if first is None else (first[to_device(torch.from_numpy(shard), device)],)
+        found.append(_held(run, chunk, *(to_device(t, device) for t in (*given, *at.of(shard))), *begun))
     return _in_order(found, at.order(shards))
 
 
@@ -201,6 +207,11 @@ def _in_order(found: list[Tensor], places: NDArray[np.int64]) -> Tensor:
     """Return what the shards gave as one tensor; `places` says where each item belongs."""
     every = at_least_float32(torch.cat(found))
     return every[to_device(torch.from_numpy(np.argsort(places)), every.device)]
+
+
+def _begun_with(first: Tensor, x: Tensor, mask: Tensor) -> Tensor:
+    """Return embeddings (n, length, d) with other vectors (n, d) in place of each row's first."""
+    return torch.cat([first[:, None].to(x.dtype), x[:, 1:]], dim=1)
 
 
 @contextmanager

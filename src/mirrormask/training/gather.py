@@ -59,6 +59,17 @@ def gather_rows(rows: Tensor) -> Tensor:
     return gathered
 
 
+def own_rows(joint: Tensor, count: int) -> Tensor:
+    """Return this process's rows, so many, of what `gather_rows` gave."""
+    rank, size = world()
+    if size == 1:
+        return joint
+    counts = [torch.zeros(1, dtype=torch.int64, device=joint.device) for _ in range(size)]
+    dist.all_gather(counts, torch.tensor([count], device=joint.device))
+    start = sum(int(each) for each in counts[:rank])
+    return joint[start : start + count]
+
+
 class _GatherRows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, counts: list[int]) -> Tensor:

@@ -21,7 +21,7 @@ from mirrormask.negatives import Local
 from mirrormask.objectives import Ask, Objective, Seen, WeightedSum
 from mirrormask.training.composed import Composition
 from mirrormask.training.forward import Embed, encode, encode_with_states, states_at
-from mirrormask.training.gather import gather_rows
+from mirrormask.training.gather import gather_rows, own_rows
 from mirrormask.training.reading import positions_of, shown_to
 from mirrormask.views import View, Vocabulary
 
@@ -94,12 +94,13 @@ class Method(nn.Module):
                 "Leave them out, or add info-nce."
             )
         encoders = [view.encoder_of(self.encoder) for view in views]
-        if encoders[0] is not self.encoder and views[1].shares_forward:
+        other = [self._is_other(encoder) for encoder in encoders]
+        if other[0] and views[1].shares_forward:
             raise MirrormaskError(
                 "The second view changes the vectors of the first, and the first brings an encoder of its own, so the "
                 "one that is saved would learn nothing. Let the first be another view, such as dropout."
             )
-        if all(encoder is not self.encoder for encoder in encoders):
+        if all(other):
             raise MirrormaskError(
                 "Both views bring an encoder of their own, so the one that is saved would learn nothing. Let one of "
                 "them be another view, such as dropout."
@@ -111,6 +112,10 @@ class Method(nn.Module):
                     "give. Put it on the other view."
                 )
 
+    def _is_other(self, encoder: Any) -> bool:
+        """Say whether an encoder has weights of its own, and not those that are trained and saved."""
+        return next(encoder.parameters()) is not next(self.encoder.parameters())
+
     @torch.no_grad()
     def check(self, batch: Batch, seed: int = 0) -> None:
         """Refuse to train where both views of a sentence are one and the same: the loss would fall, nothing be learned.
@@ -121,7 +126,7 @@ class Method(nn.Module):
         """
         own: list[Any] = [view.encoder_of(self.encoder) for view in self.views]  # type: ignore[operator]
         meant = any(view.same_on_purpose for view in self.views)
-        if meant or not self._scores or len(batch.columns) > 1 or any(encoder is not self.encoder for encoder in own):
+        if meant or not self._scores or len(batch.columns) > 1 or any(map(self._is_other, own)):
             return
         was = self.training
         self.train()
@@ -149,19 +154,21 @@ class Method(nn.Module):
         shown = shown_to(wanted)
         roles = self._roles(batch, shown)
         raw, seen = self._raw(batch, roles, seed, self._moved_words(batch, roles, seed), shown)
-        losses = [self._scored(batch, roles, raw)] if self._scores else []
+        vectors = self._vectors(roles, raw, self._moved_outputs(batch, roles, raw)) if self._scores else raw
+        losses = [self._scored(batch, vectors)] if self._scores else []
         for (weight, term), asks in zip(self._reading, wanted, strict=True):
             losses.append(weight * term.saw(asks, {place: seen[place] for place in asks}))
         for weight, term in self._asking:  # more of the encoder, so in the run's own precision
             ask = term.ask(batch)
-            states = states_at(self.encoder, ask.rows, ask.positions, **self._passes)
+            own = [own_rows(vectors[role], len(batch)) for role in ask.given]
+            first = torch.cat(own) if own else None
+            states = states_at(ask.network or self.encoder, ask.rows, ask.positions, first=first, **self._passes)
             losses.append(weight * term.answered(ask, states))
         return sum(losses[1:], losses[0])
 
-    def _scored(self, batch: Batch, roles: list[Role], raw: list[Tensor]) -> Tensor:
+    def _scored(self, batch: Batch, vectors: list[Tensor]) -> Tensor:
         """Return what the criterion says about the vectors of the joint batch."""
-        vectors = self._vectors(roles, raw, self._moved_outputs(batch, roles, raw))
-        with torch.autocast(raw[0].device.type, enabled=False):  # a cosine over a small temperature needs float32
+        with torch.autocast(vectors[0].device.type, enabled=False):  # a cosine over a small temperature needs float32
             step = self._step(batch, vectors)
             if self.negatives is not None:
                 step = dataclasses.replace(step, extra=self.negatives.draw(step, self.criterion))

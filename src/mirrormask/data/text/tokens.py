@@ -32,6 +32,9 @@ class Tokenized(Protocol):
 
     max_tokens: int
     truncated: int
+    tokenizer: Any
+    """What made the ids; None where a folder was opened without it."""
+
     starts: NDArray[np.bool_]
     """For every id, whether it begins a word; see `word_starts`."""
 
@@ -53,11 +56,13 @@ class TokenStore:
     Args:
         folder: a finished folder of tokens.
         record: what its `tokens.json` says.
+        tokenizer: what made the ids, where it is at hand.
     """
 
-    def __init__(self, folder: Path, record: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, record: dict[str, Any], tokenizer: Any = None) -> None:
         self.folder = folder
         self.record = record
+        self.tokenizer = tokenizer
         self.max_tokens: int = record["max_tokens"]
         self.truncated: int = record["truncated"]
         self.starts: NDArray[np.bool_] = np.load(folder / "word-starts.npy")
@@ -94,6 +99,7 @@ class LazyTokens:
     def __init__(self, corpus: Corpus, tokenizer: Any, *, max_tokens: int) -> None:
         self.max_tokens = at_least("max_tokens", max_tokens, 1, of="the tokens")
         self.truncated = 0
+        self.tokenizer = tokenizer
         self.starts = word_starts(tokenizer)
         self._corpus = corpus
         self._encode = Encoder(tokenizer, enough=_JUDGED)
@@ -141,7 +147,7 @@ def build_tokens(
     }
     made = _read_record(folder)
     if made is not None and {key: made.get(key) for key in wanted} == wanted:
-        return TokenStore(folder, made)
+        return TokenStore(folder, made, tokenizer)
     if made is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DataError(f"{folder} holds something else than tokens. Choose a folder that is empty or not there.")
     encode = Encoder(tokenizer)
@@ -167,11 +173,11 @@ def build_tokens(
         for column in columns:
             column.finish().close()
         write_json(unfinished / "tokens.json", {**wanted, "truncated": truncated})
-    return open_tokens(folder)
+    return open_tokens(folder, tokenizer)
 
 
-def open_tokens(folder: Path | str) -> TokenStore:
-    """Open tokens that were built into `folder`.
+def open_tokens(folder: Path | str, tokenizer: Any = None) -> TokenStore:
+    """Open tokens that were built into `folder`, by this tokenizer where it is at hand.
 
     Raises:
         DataError: the folder holds no finished tokens.
@@ -180,7 +186,7 @@ def open_tokens(folder: Path | str) -> TokenStore:
     record = _read_record(folder)
     if record is None:
         raise DataError(f"{folder} holds no finished tokens. Build them again from their corpus.")
-    return TokenStore(folder, record)
+    return TokenStore(folder, record, tokenizer)
 
 
 def _read_record(folder: Path) -> dict[str, Any] | None:

@@ -55,10 +55,14 @@ class SoftPrompt(nn.Module):
             found: Tensor = self.network(self.lstm(self.embeddings[None])[0][0])
         return found
 
-    @torch.no_grad()
     def fixed(self) -> SoftPrompt:
         """Return the same prompt as plain embeddings: what produced them is needed in training only."""
-        values = self()
-        plain = SoftPrompt(len(values), values.shape[1], "plain")
+        return SoftPrompt.of(self())
+
+    @classmethod
+    @torch.no_grad()
+    def of(cls, values: Tensor) -> SoftPrompt:
+        """Return the prompt whose embeddings begin as these (tokens, width)."""
+        plain = cls(len(values), values.shape[1], "plain").to(values)
         plain.embeddings.copy_(values)
         return plain

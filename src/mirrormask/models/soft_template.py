@@ -1,0 +1,79 @@
+"""A mask-prompt whose words are learned: embeddings of its own stand in place of the template's words.
+
+Jiang et al. 2022, "PromptBERT", continuous templates (after Zhong et al. 2021, OptiPrompt), on the soft tokens of
+P-tuning. They begin as the words' own embeddings; special tokens and the mask stay. They are saved with the encoder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from mirrormask.models.mask_prompt import TEMPLATE, PromptedTransformer
+from mirrormask.models.soft_prompt import SoftPrompt
+
+FILE = "soft_prompt.safetensors"
+
+
+class SoftPromptedTransformer(PromptedTransformer):
+    """A transformer that writes each text into a template, and sees learned embeddings for its words.
+
+    Args:
+        template: a prompt with `{text}` and one `[MASK]`.
+    """
+
+    written = False
+    """Whether the words of a template are seen as they are written, for a moment: those of another one."""
+
+    def __init__(self, model_name_or_path: str, *, template: str = TEMPLATE, **kwargs: Any) -> None:
+        super().__init__(model_name_or_path, template=template, **kwargs)
+        special = self.tokenizer.all_special_ids  # type: ignore[union-attr]
+        prefix, suffix = self.frame.prefix, self.frame.suffix
+        self._before = np.flatnonzero(~np.isin(prefix, special))
+        behind = np.flatnonzero(~np.isin(suffix, special))
+        self._from_end = len(suffix) - behind
+        words = torch.from_numpy(np.concatenate([prefix[self._before], suffix[behind]]))
+        values = self.model.get_input_embeddings().weight.detach()[words]
+        kept = Path(model_name_or_path) / FILE
+        self.prompt = SoftPrompt.of(load_file(kept)["embeddings"] if kept.is_file() else values)
+
+    def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        """Add the token states, as the transformer gives them for the learned words."""
+        if not self.written:
+            features = dict(features)
+            ids = features.pop("input_ids", None)
+            x = self.model.get_input_embeddings()(ids) if ids is not None else features["inputs_embeds"]
+            features["inputs_embeds"] = self.put(x, features["attention_mask"])
+        found: dict[str, Any] = super().forward(features, **kwargs)
+        return found
+
+    def put(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Return word embeddings (n, length, d) with the learned ones in the places of the template's words."""
+        rows = torch.arange(len(x), device=x.device)[:, None]
+        ends = mask.shape[1] - mask.flip(1).argmax(dim=1)  # after the last real token, whatever is hidden before it
+        before = torch.from_numpy(self._before).to(x.device).expand(len(x), -1)
+        places = torch.cat([before, ends[:, None] - torch.from_numpy(self._from_end).to(x.device)], dim=1)
+        learned = self.prompt().to(x.dtype).expand(len(x), -1, -1)
+        return x.index_put((rows, places), learned)
+
+    @contextlib.contextmanager
+    def as_written(self) -> Iterator[None]:
+        """See words as they are inside the block."""
+        self.written = True
+        try:
+            yield
+        finally:
+            self.written = False
+
+    def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
+        """Save the transformer, and the learned embeddings beside it."""
+        super().save(output_path, *args, **kwargs)
+        values = self.prompt().detach().cpu().contiguous()
+        save_file({"embeddings": values}, Path(output_path) / FILE)

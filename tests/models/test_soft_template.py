@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from mirrormask.models.bulk import encode_texts
+from mirrormask.models.encoder import load, pooling_of, save_encoder
+
+
+def test_it_begins_as_the_written_template(tiny: Callable[..., Any], sentences: list[str]) -> None:
+    soft, written = tiny(pooling="soft-prompt"), tiny(pooling="mask-prompt")
+    np.testing.assert_allclose(soft.encode(sentences[:5]), written.encode(sentences[:5]), atol=1e-6)
+    assert len(soft[0].prompt()) == 7  # this, sentence, a colon, two quotes, means, a full stop
+
+
+def test_it_is_saved_with_the_encoder(tiny: Callable[..., Any], sentences: list[str], tmp_path: Path) -> None:
+    encoder = tiny(pooling="soft-prompt")
+    with torch.no_grad():
+        encoder[0].prompt.embeddings += torch.randn_like(encoder[0].prompt.embeddings)
+    save_encoder(encoder, tmp_path / "model")
+    opened = load(tmp_path / "model", device="cpu")
+    assert pooling_of(opened) == "soft-prompt"
+    ours = encoder.encode(sentences[:5])
+    np.testing.assert_allclose(opened.encode(sentences[:5]), ours, atol=1e-6)
+    np.testing.assert_allclose(encode_texts(opened, sentences[:5]), ours, atol=1e-5)
+    with encoder[0].as_written():
+        assert not np.allclose(encoder.encode(sentences[:5]), ours, atol=1e-3)
