@@ -22,7 +22,7 @@ from mirrormask.objectives import Ask, Objective, Seen, WeightedSum
 from mirrormask.training.composed import Composition
 from mirrormask.training.forward import Embed, encode, encode_with_states, states_at
 from mirrormask.training.gather import gather_rows, own_rows
-from mirrormask.training.reading import positions_of, shown_to
+from mirrormask.training.shown_rows import positions_of, shown_to
 from mirrormask.views import View, Vocabulary
 
 __all__ = ["Composition", "Method"]
