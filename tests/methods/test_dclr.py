@@ -28,9 +28,10 @@ def test_a_step_is_the_papers_formula(
     """Noise drawn, moved twice up its non-uniformity; no negatives that the start finds too similar."""
     before = without_chance(tiny(pooling="mean"))  # whose vectors differ more than those of first tokens
     texts = one_by_one(before, batch_of(before, sentences).columns[0])
-    cosines = torch.cosine_similarity(texts[:, None], texts[None], dim=-1).flatten().sort().values
-    middle = cosines[13:15].mean().item()  # between two pairs: every cosine stands there twice
     for faithful in (False, True):
+        told = texts if faithful else texts - texts.mean(dim=0)
+        cosines = torch.cosine_similarity(told[:, None], told[None], dim=-1).flatten().sort().values
+        middle = cosines[13:15].mean().item()  # between two pairs: every cosine stands there twice
         parts = methods.build("dclr", temperature=0.4, threshold=middle, size=0.2, steps=2, faithful=faithful)
         method = method_of(tiny, dataclasses.replace(parts, pooling="mean", head=mlp))
         start = copy.deepcopy(method.encoder)
@@ -57,6 +58,7 @@ def test_a_step_is_the_papers_formula(
                     length = 1.0 if faithful else noise[j].norm()
                     noise[j] += 0.2 * length * gradient[j] / gradient[j].norm()
         second = one_by_one(start.eval(), batch.columns[0])
+        second = second if faithful else second - second.mean(dim=0)
         left_out, expected = 0, 0.0
         for i in range(ROWS):
             total = torch.exp(cos(h[i], h[i]) / 0.4)

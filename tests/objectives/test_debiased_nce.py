@@ -41,7 +41,17 @@ def test_the_threshold_decides() -> None:
     step = Step(drawn(3, 4), drawn(3, 4) + 1, targets=(close,))
     weights = torch.tensor([[0.0, 0, 1], [0, 0, 1], [1, 1, 0]], dtype=torch.float64)
     expected = debiased_nce(step.anchor, step.positive, temperature=0.05, weights=weights)
-    assert torch.equal(DebiasedNCE(threshold=0.7)(step), expected)
+    assert torch.equal(DebiasedNCE(threshold=0.7, centered=False)(step), expected)
+
+
+def test_vectors_that_are_all_alike_are_told_apart_without_their_mean() -> None:
+    """As they are, no negative would be left: nothing to learn."""
+    alike = drawn(5, 4) + 100
+    step = Step(drawn(5, 4), drawn(5, 4) + 1, targets=(alike,))
+    assert DebiasedNCE(centered=False)(step).item() == 0
+    assert DebiasedNCE()(step).item() > 0.1
+    two = Step(step.anchor, step.positive, targets=(alike, alike))
+    torch.testing.assert_close(DebiasedNCE()(two), DebiasedNCE()(step))
 
 
 def test_a_prompted_encoder_asks_a_plain_second_model(tiny: Callable[..., Any], sentences: list[str]) -> None:

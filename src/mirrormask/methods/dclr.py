@@ -33,12 +33,12 @@ def dclr(
         size: of a step of the noise, in shares of its length.
         steps: that the noise takes.
         complement: the second model by name, a trained SimCSE in the paper; empty takes a copy of the start.
-        faithful: let a step of the noise have this length whatever the noise's own, as the paper writes it; it takes
-            1e-3, which hardly turns it.
+        faithful: take the second model's cosines as they are, and let a step of the noise have this length whatever the
+            noise's own, as the paper writes it; it takes 1e-3, which hardly turns it.
     """
     return Composition(
         views=(Dropout(), Dropout()),
-        objective=DebiasedNCE(temperature, threshold, complement),
+        objective=DebiasedNCE(temperature, threshold, complement, centered=not faithful),
         negatives=Hardened(
             multiple,
             size,

@@ -6,8 +6,9 @@ Paper: Zhou et al. 2022, "Debiased Contrastive Learning of Unsupervised Sentence
     alpha(p_j) = 0 where the complementary model's cosine of texts i and j is `threshold` or more, else 1
 
 over the other positives of the batch and the extra negatives, which are noise and always count. The complementary
-model does not learn. The paper takes a trained SimCSE; by default it is the start itself, for a start whose cosines
-already tell texts apart: those of a plain BERT are nearly all above any threshold.
+model does not learn. The paper takes a trained SimCSE, and its cosines as they are; by default it is the start itself.
+The cosines of a plain BERT are nearly all above any threshold, so that no negative would be left and nothing learned:
+the mean of the batch is taken from its vectors first, unless `centered` is off.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class DebiasedNCE(Objective):
         temperature: what cosines are divided by.
         threshold: the second model's cosine from which on a text is no negative (0.9 for BERT-base in the paper).
         complement: the second model by name, which must have the same tokens; empty takes a copy of the start.
+        centered: whether the mean of the batch is taken from the second model's vectors; the paper's are as they are.
 
     Relations: `info-nce` leaves out only the very same text. With the source `hardened` it is DCLR.
 
@@ -70,11 +72,14 @@ class DebiasedNCE(Objective):
     in_batch = True
     needs_target = True
 
-    def __init__(self, temperature: float = 0.05, threshold: float = 0.9, complement: str = "") -> None:
+    def __init__(
+        self, temperature: float = 0.05, threshold: float = 0.9, complement: str = "", centered: bool = True
+    ) -> None:
         super().__init__()
         self.temperature = above("temperature", temperature, 0, of="debiased-nce")
         self.threshold = between("threshold", threshold, -1, 1, of="debiased-nce")
         self.complement = complement
+        self.centered = centered
         self._second: tuple[Any, ...] = ()  # in a tuple, so that it is neither trained nor saved
 
     def attach(self, encoder: Any) -> None:
@@ -104,7 +109,9 @@ class DebiasedNCE(Objective):
         """Return the loss of one step; hard negatives count as negatives."""
         weights = None
         if step.targets:
-            weights = (cosine(step.targets[0], step.targets[-1]) < self.threshold).to(step.anchor.dtype)
+            shared = torch.cat(step.targets).mean(dim=0) if self.centered else 0.0
+            similar = cosine(step.targets[0] - shared, step.targets[-1] - shared)
+            weights = (similar < self.threshold).to(step.anchor.dtype)
         pools = (None if step.hard is None else step.hard.flatten(0, 1), step.extra)
         more = [pool for pool in pools if pool is not None]
         return debiased_nce(
