@@ -128,7 +128,9 @@ def right(path: str, answer: dict[str, Any], truths: list[Any]) -> bool:
         found = [each["embedding"] for each in answer["data"]]
     else:
         found = answer["cosine"]
-    return any(np.shape(found) == np.shape(truth) and np.abs(found - truth).max() < CLOSE for truth in truths)
+    return any(
+        np.shape(found) == np.shape(truth) and np.abs(np.subtract(found, truth)).max() < CLOSE for truth in truths
+    )
 
 
 def _same_hits(found: list[dict[str, Any]], truth: list[dict[str, Any]]) -> bool:
@@ -394,8 +396,7 @@ def main() -> None:
 
             def replace() -> None:
                 """Make the index anew, with half of its documents, as `mirrormask index --anew` does."""
-                command = [sys.executable, "-c", REPLACE, str(here), str(chosen.documents), chosen.model]
-                subprocess.run(command, check=True)
+                Index.build(rows[: len(rows) // 2], here, model=chosen.model)
 
             faults = asyncio.run(
                 with_faults(
@@ -431,16 +432,6 @@ def main() -> None:
             }
         )
     )
-
-
-REPLACE = f"""
-import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-import serve_load
-from mirrormask.search.index import Index
-rows = serve_load.documents(int(sys.argv[2]), 1)
-Index.build(rows[: len(rows) // 2], sys.argv[1], model=sys.argv[3])
-"""
 
 
 if __name__ == "__main__":

@@ -41,7 +41,13 @@ def asked(path: str, parts: list[bytes], *, ends: bool = True, method: str = "PO
     if ends:
         left[-1]["more_body"] = False
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
-    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b""}
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+    }
     scope |= {"headers": headers, "http_version": "1.1", "scheme": "http", "root_path": "", "asgi": {}}
 
     async def receive() -> dict[str, Any]:
@@ -76,7 +82,7 @@ def test_keys_open_everything_but_the_page(service: Service) -> None:
     for headers in ({"authorization": f"Bearer {KEY}"}, {"authorization": f"bearer  {KEY}"}, {"x-api-key": KEY}):
         assert client.get("/api/about", headers=headers).status_code == 200
     assert client.get("/api/about", headers={"x-api-key": "another-of-them"}).json()["keys"]
-    assert client.get("/api/about", headers={"x-api-key": b"k\xe9y" * 3}).status_code == 401
+    assert client.get("/api/about", headers=[(b"x-api-key", b"k\xe9y" * 3)]).status_code == 401
 
 
 def test_every_answer_has_the_headers(client: TestClient) -> None:

@@ -77,8 +77,8 @@ def run(app: Any, service: Any, taken: socket.socket) -> None:
             service.ending = True  # from now on every answer closes its connection
             for each in self.servers:
                 each.close()
-            for each in sockets or []:
-                each.close()
+            for own in sockets or []:
+                own.close()
             deadline = time.monotonic() + _LAST_REQUESTS
             while self.server_state.connections and time.monotonic() < deadline and not self.force_exit:
                 await asyncio.sleep(0.05)
