@@ -76,9 +76,9 @@ def perform(order: dict[str, Any]) -> None:
     code = 1
     try:
         from mirrormask.cli import main
-        from mirrormask.models import bulk
+        from mirrormask.core import blocks
 
-        bulk.BLOCK = 32  # so that a small file has several blocks
+        blocks.BLOCK = 32  # so that a small file has several blocks
         main()
     except SystemExit as stop:
         code = int(stop.code or 0)

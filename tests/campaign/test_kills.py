@@ -69,6 +69,9 @@ COMMANDS = {
         ("run/model/model.safetensors", "run/model/classifier.safetensors"),
     ),
     "encode": Command(("encode", "good.txt", "--model", "TINY", "--out", "OUT/v.npy"), ("--resume",), ("v.npy",)),
+    "shards": Command(
+        ("encode", "good.txt", "--model", "TINY", "--out", "OUT/shards"), ("--resume",), ("shards/_encoded.json",)
+    ),
     "index": Command(
         ("index", "good.txt", "--model", "TINY", "--out", "OUT/index"),
         (),

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mirrormask.core import blocks
 from mirrormask.core.errors import MirrormaskError
-from mirrormask.models import bulk
 from mirrormask.models.bulk import encode_blocks, encode_texts, tokenize
 
 
@@ -35,11 +35,11 @@ def test_equal_texts_are_encoded_once(tiny: Callable[..., Any]) -> None:
 def test_blocks_bound_memory_and_keep_order(
     tiny: Callable[..., Any], sentences: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "BLOCK", 7)
+    monkeypatch.setattr(blocks, "BLOCK", 7)
     encoder = tiny()
-    blocks = list(encode_blocks(encoder, iter(sentences[:20]), precision="fp32"))
-    assert [len(b) for b in blocks] == [7, 7, 6]
-    np.testing.assert_allclose(np.concatenate(blocks), encoder.encode(sentences[:20]), atol=1e-5)
+    found = list(encode_blocks(encoder, iter(sentences[:20]), precision="fp32"))
+    assert [len(each) for each in found] == [7, 7, 6]
+    np.testing.assert_allclose(np.concatenate(found), encoder.encode(sentences[:20]), atol=1e-5)
 
 
 def test_training_mode_is_left_as_it_was(tiny: Callable[..., Any]) -> None:
@@ -55,11 +55,3 @@ def test_no_texts_give_no_vectors(tiny: Callable[..., Any]) -> None:
 def test_an_unknown_precision_is_refused(tiny: Callable[..., Any]) -> None:
     with pytest.raises(MirrormaskError, match="Did you mean 'fp16'"):
         encode_texts(tiny(), ["a"], precision="fp61")
-
-
-def test_blocks_are_cut_by_number_and_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "BLOCK", 3)
-    monkeypatch.setattr(bulk, "BLOCK_SIZE", 10)
-    texts = ["a", "b", "c", "d", "e" * 9, "f" * 2, "g" * 99, "h"]
-    assert list(bulk.in_blocks(texts)) == [["a", "b", "c"], ["d", "e" * 9], ["f" * 2], ["g" * 99], ["h"]]
-    assert list(bulk.in_blocks([])) == []

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mirrormask.core import blocks
 from mirrormask.core.errors import DataError, MirrormaskError
-from mirrormask.models import bulk
 from mirrormask.models.encoder import load
 from mirrormask.runs.encode import encode_file
 from mirrormask.runs.vector_file import unfinished
@@ -20,7 +20,7 @@ def test_blocks_are_put_together(
     tiny_folder: Path, sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     """A file of several blocks, the last of them not full, equals one pass; order and doubles are kept."""
-    monkeypatch.setattr(bulk, "BLOCK", 16)
+    monkeypatch.setattr(blocks, "BLOCK", 16)
     texts = [*sentences[:40], sentences[3], ""]
     source = tmp_path / "texts.txt"
     source.write_text("\n".join(texts) + "\n")
@@ -53,7 +53,7 @@ def test_vectors_of_length_one(tiny_folder: Path, sentences: list[str], tmp_path
 def test_a_failure_half_way_leaves_the_old_file(
     tiny_folder: Path, sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "BLOCK", 64)
+    monkeypatch.setattr(blocks, "BLOCK", 64)
     source, out = tmp_path / "texts.txt", tmp_path / "v.npy"
     source.write_bytes("\n".join(sentences[:220]).encode() + b"\n\xff\xfe\n")
     out.write_bytes(b"old")
@@ -71,7 +71,7 @@ def test_a_failure_half_way_leaves_the_old_file(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"out": Path("v.csv")}, r"\.npy or \.parquet\. Got --out v\.csv"),
+        ({"out": Path("v.csv")}, r"\.npy or \.parquet, or as shards to a folder\. Got --out v\.csv"),
         ({"precision": "half"}, "'precision' of encoding"),
     ],
 )
@@ -82,7 +82,7 @@ def test_what_cannot_be_is_said_before_the_model_is_read(tmp_path: Path, options
 
 @pytest.fixture
 def blocks_of_8(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "BLOCK", 8)
+    monkeypatch.setattr(blocks, "BLOCK", 8)
 
 
 @pytest.mark.usefixtures("blocks_of_8")

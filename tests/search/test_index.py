@@ -284,7 +284,7 @@ def test_a_stopped_build_goes_on_where_it_was(
     rows: Rows, tiny_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, encode, asked = tmp_path / "ix", TextEncoder.documents, []
-    monkeypatch.setattr(encoded, "_STEP", 16)
+    monkeypatch.setattr(encoded, "STEP", 16)
 
     def stopped(self: TextEncoder, texts: list[str], progress: Any = None) -> Any:
         asked.extend(texts)

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from mirrormask.cli.engine import Address, EngineName, Workers, engine_named
 from mirrormask.cli.output import Json, Output, Quiet
 
 
@@ -51,6 +52,9 @@ def index(
         help="How much tokens count in a vector: idf, rare ones more, or equal.",
         show_default="idf where the encoder averages them",
     ),
+    engine: str = EngineName,
+    address: str = Address,
+    workers: int = Workers,
     as_json: bool = Json,
     quiet: bool = Quiet,
 ) -> None:
@@ -71,6 +75,7 @@ def index(
         raise MirrormaskError("Add texts and --delete documents with two commands, one after the other.")
     if dimensions is not None:
         at_least("dimensions", dimensions, 1, of="an index")
+    chosen = engine_named(engine, address=address, workers=workers)
     from mirrormask.search.documents import Reading, check_sources
 
     check_sources(texts or [])  # before anything slow is imported
@@ -99,6 +104,7 @@ def index(
                 tokens=tokens,
                 anew=anew,
                 progress=stages.progress,
+                engine=chosen,
             )
     for note in done.pop("notes", []):
         output.say(f"{note}.")

@@ -37,6 +37,12 @@ class TrainingError(MirrormaskError):
     exit_code = 5
 
 
+class WorkerError(MirrormaskError):
+    """Workers that were lost: what they did is kept."""
+
+    exit_code = 5
+
+
 class MissingExtra(MirrormaskError):
     """A feature whose optional dependency is not installed."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from mirrormask.core.batch import Tokens
+from mirrormask.core.blocks import in_blocks
 from mirrormask.core.encoding import Encoder
 from mirrormask.core.errors import ModelError
 from mirrormask.core.framing import frame_of
@@ -18,9 +19,6 @@ from mirrormask.models.precision import best_precision, varied_shapes
 
 Progress = Callable[[int], None]
 """Called with the number of texts just done."""
-
-BLOCK, BLOCK_SIZE = 20_000, 1 << 22
-"""Texts tokenized at a time, and their characters; bounds memory and lets lengths be sorted over a long stretch."""
 
 
 def token_budget(device: torch.device) -> int:
@@ -86,20 +84,6 @@ def encode_tokens(
             + (", or try --precision fp32." if chosen.low else ".")
         )
     return out
-
-
-def in_blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the texts in lists of at most `BLOCK`, and of at most `BLOCK_SIZE` characters where no text has more."""
-    block: list[str] = []
-    size = 0
-    for text in texts:
-        if block and (len(block) == BLOCK or size + len(text) > BLOCK_SIZE):
-            yield block
-            block, size = [], 0
-        block.append(text)
-        size += len(text)
-    if block:
-        yield block
 
 
 def encode_blocks(

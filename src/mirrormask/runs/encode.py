@@ -1,4 +1,4 @@
-"""A file of texts to a file of vectors, block by block."""
+"""Texts to vectors, block by block: a file of them, or a folder of shards that workers may share."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from mirrormask.core.engines import Engine, PlainEngine
 from mirrormask.core.errors import DataError, MirrormaskError, one_of
 from mirrormask.core.overwriting import spare_inputs
-from mirrormask.core.similarity import unit_rows
 from mirrormask.core.storage import check_writable
+from mirrormask.runs.encode_shards import encode_shards, vectors_of
 from mirrormask.runs.vector_file import FORMATS, VectorFile
 
 
@@ -27,11 +26,12 @@ def encode_file(
     normalize: bool = False,
     resume: bool = False,
     progress: Callable[[int], None] | None = None,
+    engine: Engine | None = None,
 ) -> dict[str, Any]:
-    """Encode every row of `source` into `out`, a `.npy` of float32 or a `.parquet` with texts and vectors.
+    """Encode every row of `source` into `out`: a `.npy` of float32, a `.parquet` with texts, or a folder of shards.
 
     Args:
-        source: a file of any supported format, or `-`.
+        source: a file of any supported format, or `-`; for a folder of shards also a folder of files.
         out: replaced only once it is complete.
         model: model name or folder.
         column: the column to read; where there are several, by default the one that plainly holds the text.
@@ -39,20 +39,31 @@ def encode_file(
         normalize: scale every vector to length 1.
         resume: go on with what a run that was killed left beside `out`; the result is the same to the byte.
         progress: called with the number of texts just done, or found done.
+        engine: where it is done; by default in this process.
     """
     from mirrormask.data.text.compression import STDIN
     from mirrormask.data.text.origin import every_text
-    from mirrormask.models.bulk import encode_texts, in_blocks
-    from mirrormask.models.encoder import load
     from mirrormask.models.precision import PRECISIONS, best_precision
 
-    if out.suffix not in FORMATS:
-        raise MirrormaskError(f"Vectors are written as .npy or .parquet. Got --out {out}.")
+    engine = engine or PlainEngine()
+    if engine.remote and (out.suffix in FORMATS or source == STDIN):
+        raise MirrormaskError(
+            f"Workers read files and write a folder of shards. Got {source} and --out {out}: give a file or folder of "
+            f"texts, and a folder such as --out {out.with_suffix('')}."
+        )
+    if out.suffix and out.suffix not in FORMATS and not engine.remote:
+        raise MirrormaskError(f"Vectors are written as .npy or .parquet, or as shards to a folder. Got --out {out}.")
     one_of("precision", precision, PRECISIONS, of="encoding")
     if resume and source == STDIN:
         raise MirrormaskError("What came from stdin cannot be read again. Give --resume a file, or leave it out.")
     check_writable(out.parent)
     spare_inputs([source, model], replaced=[out])
+    if out.suffix not in FORMATS:
+        plan = {"column": column, "precision": precision, "normalize": normalize}
+        return encode_shards(source, out, model, plan, engine, resume=resume, progress=progress)
+    from mirrormask.core.blocks import in_blocks
+    from mirrormask.models.encoder import load
+
     notes: list[str] = []
     texts = every_text(source, column, notes)
     first = next(texts, None)
@@ -72,8 +83,7 @@ def encode_file(
         if progress is not None and found:
             progress(found)
         for block in in_blocks(stream):
-            vectors = encode_texts(encoder, block, precision=precision)
-            file.append(block, unit_rows(vectors).astype(np.float32) if normalize else vectors)
+            file.append(block, vectors_of(encoder, block, precision=precision, normalize=normalize))
             if progress is not None:
                 progress(len(block))
         file.finish()

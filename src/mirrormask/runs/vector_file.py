@@ -51,7 +51,7 @@ class VectorFile:
         self._plan = dict(plan)
         self._texts = out.suffix == ".parquet"
         if self._texts:
-            _parquet()  # or say that it is missing, before the work
+            parquet()  # or say that it is missing, before the work
         self.folder.mkdir(exist_ok=True)
         with contextlib.ExitStack() as stack:
             stack.enter_context(locked(self.folder))
@@ -122,11 +122,7 @@ class VectorFile:
             large += [(self.folder / _TEXTS).stat().st_size >= size] if self._texts else []
         except (OSError, ValueError, KeyError, TypeError):
             return 0, 0, ""  # killed before the first block, or when all was done
-        other = [key for key, value in self._plan.items() if record["plan"].get(key) != value]
-        if other:
-            raise MirrormaskError(
-                f"{self.folder} was begun with another {' and '.join(other)}. Leave out --resume to begin anew."
-            )
+        check_plan(self.folder, record["plan"], self._plan)
         return (rows, size, digest) if all(large) else (0, 0, "")
 
     def _open(self, name: str, size: int) -> BinaryIO:
@@ -141,9 +137,9 @@ class VectorFile:
         return stream
 
     def _write_parquet(self) -> None:
-        from mirrormask.models.bulk import in_blocks
+        from mirrormask.core.blocks import in_blocks
 
-        pa, pq = _parquet()
+        pa, pq = parquet()
         schema = pa.schema([("text", pa.string()), ("vector", pa.list_(pa.float32(), self.width))])
         with (
             (self.folder / _VECTORS).open("rb") as vectors,
@@ -163,6 +159,15 @@ def unfinished(out: Path) -> Path:
     return out.with_name(f".{out.name}.unfinished")
 
 
+def check_plan(folder: Path, begun: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
+    """Raise a MirrormaskError where vectors in a folder were begun by another plan."""
+    other = [key for key, value in plan.items() if begun.get(key) != value]
+    if other:
+        raise MirrormaskError(
+            f"{folder} was begun with another {' and '.join(other)}. Leave out --resume to begin anew."
+        )
+
+
 def _after(digest: str, text: str) -> str:
     """Return the digest of a row of texts that one more follows."""
     return hashlib.blake2b(digest.encode() + text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -173,7 +178,8 @@ def _header(rows: int, width: int) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin1")
 
 
-def _parquet() -> tuple[Any, Any]:
+def parquet() -> tuple[Any, Any]:
+    """Return the packages that write Parquet."""
     try:
         import pyarrow
         import pyarrow.parquet

@@ -18,9 +18,12 @@ from mirrormask.core.storage import atomic_file, read_json, write_json
 from mirrormask.search.library import digest
 
 Floats = NDArray[np.float32]
+Keys = NDArray[np.uint64]
 
 _FACTS, _KEYS, _VECTORS = "encoder.json", ".keys.npy", ".vectors.npy"
-_STEP = 1024  # passages encoded between two writes
+
+STEP = 1024
+"""Passages encoded between two writes."""
 
 
 class Encoded:
@@ -51,34 +54,58 @@ class Encoded:
         """Return the number of blocks that are there."""
         return len(list(self.folder.glob(f"*{_KEYS}")))
 
+    def has(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Say for each of some texts whether its vector is there."""
+        return self._places(_keys(texts))[1]
+
     def vectors(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Floats]) -> Floats:
         """Return the vectors (n, d) of texts: those that are there from disk, the others encoded, and kept."""
-        starts = range(0, len(texts), _STEP)
-        return np.concatenate([self._some(texts[start : start + _STEP], encode) for start in starts])
+        starts = range(0, len(texts), STEP)
+        return np.concatenate([self._some(texts[start : start + STEP], encode) for start in starts])
 
     def remove(self) -> None:
         """Leave nothing."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _some(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Floats]) -> Floats:
-        keys = np.array([digest(text) for text in texts], dtype=np.uint64)
-        places = np.searchsorted(self._keys, keys)
-        known = np.append(self._keys, np.uint64(0))[places] == keys
-        known &= places < len(self._keys)
+        keys = _keys(texts)
+        places, known = self._places(keys)
         out = np.empty((len(texts), self._width), dtype=np.float32)
         for number, place in zip(np.flatnonzero(known).tolist(), places[known].tolist(), strict=True):
             out[number] = self._blocks[self._block[place]][self._row[place]]
         if not known.all():
             out[~known] = encode([text for text, there in zip(texts, known.tolist(), strict=True) if not there])
-            self._keep(keys[~known], out[~known])
+            _write(self.folder / f"{len(self):06d}", keys[~known], out[~known])
         self.found += int(known.sum())
         return out
 
-    def _keep(self, keys: NDArray[np.uint64], vectors: Floats) -> None:
-        name = f"{len(self):06d}"
-        for ending, array in ((_VECTORS, vectors), (_KEYS, keys)):  # keys last: they say that the vectors are whole
-            with atomic_file(self.folder / (name + ending), "wb") as stream:
-                np.save(stream, array)
+    def _places(self, keys: Keys) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return where the vectors of some keys are, and which of them are there at all."""
+        places = np.searchsorted(self._keys, keys)
+        known = np.append(self._keys, np.uint64(0))[places] == keys
+        return places, known & (places < len(self._keys))
+
+
+def keep(folder: Path, name: str, texts: Sequence[str], vectors: Floats) -> None:
+    """Write the vectors of texts for whoever opens the folder next; a worker does this for its shard.
+
+    Args:
+        folder: as for `Encoded`.
+        name: says which texts these are, so that no two shards have the same.
+        texts: that were encoded.
+        vectors: theirs (n, d).
+    """
+    _write(folder / name, _keys(texts), vectors)
+
+
+def _keys(texts: Sequence[str]) -> Keys:
+    return np.array([digest(text) for text in texts], dtype=np.uint64)
+
+
+def _write(path: Path, keys: Keys, vectors: Floats) -> None:
+    for ending, array in ((_VECTORS, vectors), (_KEYS, keys)):  # keys last: they say that the vectors are whole
+        with atomic_file(Path(f"{path}{ending}"), "wb") as stream:
+            np.save(stream, array)
 
 
 def _is_of(folder: Path, facts: dict[str, Any]) -> bool:

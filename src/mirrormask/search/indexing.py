@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mirrormask.core.engines import Engine, PlainEngine
 from mirrormask.core.errors import DataError, MirrormaskError, TrainingError
 from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.wording import counted
@@ -22,6 +23,7 @@ from mirrormask.search.bm25 import BM25
 from mirrormask.search.dense import Dense, DenseWriter, linked
 from mirrormask.search.documents import Document, Reading, Source, read_documents
 from mirrormask.search.encoded import Encoded
+from mirrormask.search.encoding_elsewhere import encode_elsewhere
 from mirrormask.search.generations import ENCODED, is_index, next_generation, read_manifest, writing
 from mirrormask.search.library import Library, LibraryWriter, content_of, digest
 from mirrormask.search.passages import Cutting, cut
@@ -55,6 +57,7 @@ def build_index(
     tokens: str | None = None,
     anew: bool = False,
     progress: Progress | None = None,
+    engine: Engine | None = None,
 ) -> dict[str, Any]:
     """Make an index of a source at `out`, or add to the one that is there, and return its record.
 
@@ -66,6 +69,7 @@ def build_index(
             have been made with the same, where any is given.
         anew: leave nothing of an index that is there.
         progress: told of every stage.
+        engine: where passages are encoded; by default in this process.
     """
     spare_inputs(paths_in(source), into=out, replaced=[out])
     with writing(out):
@@ -74,7 +78,7 @@ def build_index(
             encoder = TextEncoder.known(old.manifest["encoder"], model, old.weights)
             given = {"query_prompt": query_prompt, "document_prompt": document_prompt, "tokens": tokens}
             _check_same(out, old, storing, {"passage_words": passage_words, **given})
-            writer = _Writing(out, encoder, Cutting(**old.manifest["passages"]), old)
+            writer = _Writing(out, encoder, Cutting(**old.manifest["passages"]), old, engine=engine)
             changed = _changed(source, reading, old, writer)
             some = next(changed, None)
             if some is None:
@@ -89,7 +93,7 @@ def build_index(
         )
         cutting = Cutting(passage_words or _words_for(encoder, first))
         stem = Analyzer.for_texts(document.text for document in first).stem
-        writer = _Writing(out, encoder, cutting, storing=storing or Storing(), stem=stem)
+        writer = _Writing(out, encoder, cutting, storing=storing or Storing(), stem=stem, engine=engine)
         return writer.write(itertools.chain(first, documents), reading, progress)
 
 
@@ -174,7 +178,9 @@ class _Writing:
         *,
         storing: Storing | None = None,
         stem: bool = True,
+        engine: Engine | None = None,
     ) -> None:
+        self.engine = engine or PlainEngine()
         self.out, self.encoder, self.cutting, self.old = out, encoder, cutting, old
         self.storing = storing if old is None else old.dense.storing
         self.dead: list[int] = [] if old is None else np.flatnonzero(old.dead).tolist()
@@ -234,19 +240,20 @@ class _Writing:
         if self.old is None:
             some = np.unique(np.linspace(0, total - 1, min(SAMPLE, total)).astype(np.int64))
             self.encoder = self.encoder.fitted([library.titled(row) for row in some.tolist()])
-        kept = Encoded(self.out / ENCODED, self.encoder.decisive())
-        loss = 0.0
+        kept, loss, new = Encoded(self.out / ENCODED, self.encoder.decisive()), 0.0, 0
 
-        def encode(texts: Sequence[str]) -> NDArray[np.float32]:
-            return self.encoder.documents(texts, lambda done: report("encoding", done, total - first))
+        def tell(done: int) -> None:
+            report("encoding", done, total - first)
 
         try:
+            if self.engine.remote:
+                kept, new = encode_elsewhere(self.engine, kept, library, first, self.encoder, tell)
             for start in range(first, total, _BLOCK):
+                texts = [library.titled(row) for row in range(start, min(start + _BLOCK, total))]
                 before = kept.found
-                vectors = kept.vectors(
-                    [library.titled(row) for row in range(start, min(start + _BLOCK, total))], encode
-                )
-                report("encoding", kept.found - before, total - first)
+                vectors = kept.vectors(texts, lambda some: self.encoder.documents(some, tell))
+                if not self.engine.remote:
+                    tell(kept.found - before)
                 if writer is None:
                     fitted = self.storing.fit(vectors)  # type: ignore[union-attr]
                     loss = fitted.loss(vectors)
@@ -258,7 +265,7 @@ class _Writing:
             if isinstance(error, (OSError, TrainingError)) or not kept:  # on a full disk, room is what is wanted
                 kept.remove()
             raise
-        self.resumed = kept.found
+        self.resumed = kept.found - new
         return dense, loss
 
     def _words(self, folder: Path, library: Library, report: Progress) -> None:

@@ -20,7 +20,9 @@ Cells = tuple[str, ...]
 Conditions = dict[str, set[str]]
 """For some columns, the values that rows must have there."""
 
-_FORMATS = {".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"}
+FORMATS = {".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet"}
+"""Endings of files that hold rows of text."""
+
 _JUDGED_SIZE = 1 << 20  # characters
 _DATASET = re.compile(r"([\w.-]+/[\w./-]+?)(?::([\w.\[\]%:-]+))?")
 
@@ -106,7 +108,7 @@ def _exists(name: str) -> bool:
 
 def _has_ending(name: str) -> bool:
     kind, compression = split_suffix(name)
-    return kind in _FORMATS or bool(compression)
+    return kind in FORMATS or bool(compression)
 
 
 def _conditions(where: Sequence[str]) -> Conditions:
