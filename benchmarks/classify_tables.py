@@ -83,6 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--set", dest="sets", action="append", required=True)
     parser.add_argument("--start", default="mini")
+    parser.add_argument("--objective", dest="objectives", action="append", choices=OBJECTIVES, help="all by default")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--augment", action="store_true", help="double every batch with synonyms")
@@ -98,7 +99,8 @@ def main() -> None:
         known = {"set": name, "start": given.start, "classes": len(data.labels), "texts": len(data.train)}
         known |= {"batch": batch, "augment": given.augment}
         best: dict[str, float] = {}
-        for objective in OBJECTIVES:
+        objectives = given.objectives or OBJECTIVES
+        for objective in objectives:
             devs = {}
             for rate in RATES:
                 if records.over:
@@ -109,7 +111,7 @@ def main() -> None:
                 records.add({"phase": "search", **row, "seconds": round(time.monotonic() - begun, 2)})
             best[objective] = max(devs, key=lambda rate: devs[rate])
         for seed in range(given.seeds):
-            for objective in OBJECTIVES:
+            for objective in objectives:
                 if records.over:
                     return
                 begun = time.monotonic()

@@ -94,12 +94,13 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--seeds", default="1,2,3,4,5,6,7,8,9,10")
+    parser.add_argument("--encoder", dest="encoders", action="append", choices=ENCODERS, help="all by default")
     parser.add_argument("--extra", action="store_true", help="also the report's own rate, its formula and single tasks")
     given = parser.parse_args()
     begun, file = time.monotonic(), given.out / "multitask.jsonl"
     given.out.mkdir(parents=True, exist_ok=True)
     plans: list[tuple[str, int, dict[str, Any]]] = [
-        (name, int(seed), {}) for seed in given.seeds.split(",") for name in ENCODERS
+        (name, int(seed), {}) for seed in given.seeds.split(",") for name in given.encoders or ENCODERS
     ]
     if given.extra:
         seed = int(given.seeds.split(",")[0])
