@@ -93,6 +93,7 @@ TRANSFER = {"mr": "MR", "cr": "CR", "subj": "SUBJ", "mpqa": "MPQA", "sst2": "SST
 TITLES = {"sts12": "STS12", "sts13": "STS13", "sts14": "STS14", "sts15": "STS15", "stsb": "STS-B"}
 GROUPS = {
     "tune": "the tuning",
+    "rates": "the rate of SimCSE without labels",
     "claim": "the comparison on top",
     "main": "the main tables",
     "positives": "Table 5 (kinds of positives)",

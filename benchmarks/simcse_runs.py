@@ -7,8 +7,9 @@ each run is claimed by one.
     python benchmarks/simcse_runs.py --out runs/simcse                 # everything, in the order of importance
     python benchmarks/simcse_runs.py --out runs/simcse --group tune --seconds 300
 
-Groups: `tune` tries settings of the supervised recipe on STS-B dev (seeds 101 and 102); `claim` is the best of them and
-the default unsupervised method, ten seeds each; `main` the rows of the main tables; the others a table each.
+Groups: `tune` tries settings of the supervised recipe on STS-B dev (seeds 101 and 102), `rates` those of SimCSE without
+labels; `claim` is the best of them and the default unsupervised method, ten seeds each; `main` the rows of the main
+tables; the others a table each.
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ FACTORS: dict[str, tuple[str, ...]] = {
 }
 """What is tried on STS-B dev, each alone beside the base; `combined` has all that helped."""
 
+UNLABELLED_RATES = ("1e-5", "2e-5", "5e-5", "1e-4")
+"""Rates of SimCSE without labels that are tried on STS-B dev; the tables of the unsupervised recipes take the best."""
+
 HELPED = 0.1
 """Points of STS-B dev above the base from which a change is taken into `combined`."""
 
@@ -72,7 +76,7 @@ class Job:
         recipe: what to run; None measures `mini` as it is.
         overrides: of the recipe.
         transfer: measure the transfer tasks too.
-        plan: how the overrides are found once other runs are over: "combined" or "best".
+        plan: how the overrides are found once other runs are over: "combined", "best" or "rate".
     """
 
     group: str
@@ -92,6 +96,12 @@ def jobs() -> list[Job]:
     """Return every run, the most important first, whole seeds before the next one."""
     found = [Job("tune", row, seed, SUPERVISED, (*BASE, *more)) for seed in TUNED_WITH for row, more in FACTORS.items()]
     found += [Job("tune", "combined", seed, SUPERVISED, plan="combined") for seed in TUNED_WITH]
+    none = RECIPES / "simcse-augmentation" / "none.toml"
+    found += [
+        Job("rates", f"rate-{rate}", seed, none, (f"training.learning_rate={rate}",))
+        for seed in TUNED_WITH
+        for rate in UNLABELLED_RATES
+    ]
     for seed in CLAIMED:
         found.append(Job("claim", "supervised", seed, SUPERVISED, plan="best", transfer=seed in SEEDS))
         found.append(Job("claim", "unsupervised", seed, UNSUPERVISED, transfer=seed in SEEDS))
@@ -100,18 +110,16 @@ def jobs() -> list[Job]:
     for seed in SEEDS:
         mlm = ("method.masked_lm=0.1",)
         found.append(Job("main", "supervised-mlm", seed, SUPERVISED, mlm, plan="best", transfer=True))
-        found.append(Job("main", "simcse", seed, RECIPES / "simcse-augmentation" / "none.toml", transfer=True))
+        found.append(Job("main", "simcse", seed, none, transfer=True, plan="rate"))
         words = ('method.objective=["info-nce", { name = "masked-lm", weight = 0.1 }]',)
-        found.append(
-            Job("main", "simcse-mlm", seed, RECIPES / "simcse-augmentation" / "none.toml", words, transfer=True)
-        )
+        found.append(Job("main", "simcse-mlm", seed, none, words, transfer=True, plan="rate"))
         for folder in ("positives", "auxiliary"):
             for path in sorted((RECIPES / f"simcse-{folder}").glob("*.toml")):
                 found.append(Job(folder, path.stem, seed, path, transfer=folder == "auxiliary"))
     for seed in SEEDS:
         for folder in ("dropout", "objectives", "augmentation"):
             for path in sorted((RECIPES / f"simcse-{folder}").glob("*.toml")):
-                found.append(Job(folder, path.stem, seed, path))
+                found.append(Job(folder, path.stem, seed, path, plan="rate"))
     return found
 
 
@@ -182,6 +190,8 @@ def read(out: Path, group: str) -> dict[tuple[str, int], dict[str, Any]]:
 
 def planned(out: Path, job: Job) -> tuple[str, ...] | None:
     """Return the overrides of a run that waits for others; None while they are not over."""
+    if job.plan == "rate":
+        return _best_rate(out, job)
     tuned = read(out, "tune")
     rows = [*FACTORS] if job.plan == "combined" else [*FACTORS, "combined"]
     failed = {row for row in rows for seed in TUNED_WITH if (out / f"tune.{row}.{seed}.failed").exists()}
@@ -203,6 +213,16 @@ def planned(out: Path, job: Job) -> tuple[str, ...] | None:
     if taken.get("data.corpus"):
         taken.pop("pairing.fill", None)
     return (*BASE, *taken.values())
+
+
+def _best_rate(out: Path, job: Job) -> tuple[str, ...] | None:
+    """Return the overrides of a run without labels, with the best rate on STS-B dev; None while it is not known."""
+    tried = read(out, "rates")
+    rows = [f"rate-{rate}" for rate in UNLABELLED_RATES]
+    if any((row, seed) not in tried for row in rows for seed in TUNED_WITH):
+        return None
+    dev = {row: np.mean([tried[row, seed]["scores"]["stsb-dev"] for seed in TUNED_WITH]) for row in rows}
+    return (*tried[max(rows, key=dev.__getitem__), TUNED_WITH[0]]["overrides"], *job.overrides)
 
 
 def perform(job: Job, overrides: tuple[str, ...], measuring: Measuring, work: Path, more: list[str]) -> dict[str, Any]:
