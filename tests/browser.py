@@ -36,18 +36,21 @@ def started() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(browser: Any, address: str, **options: Any) -> Iterator[Any]:
+def opened(browser: Any, address: str, *, first: str = "", **options: Any) -> Iterator[Any]:
     """Yield a page that must not fail: errors of its scripts, refused content and requests elsewhere fail the test.
 
     Args:
         browser: from `started`.
         address: of the page.
+        first: a script that runs before those of the page.
         options: of its context, such as `viewport` and `color_scheme`.
     """
     wrong: list[str] = []
     home = address.split("#")[0].rsplit("/", 1)[0]
     context = browser.new_context(reduced_motion="reduce", **options)
+    context.add_init_script(first or ";")
     page = context.new_page()
+    page.set_default_timeout(15_000)
     page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
     page.on("console", lambda said: wrong.append(f"console: {said.text}") if _is_error(said) else None)
     page.on("request", lambda asked: None if asked.url.startswith(home) else wrong.append(f"request: {asked.url}"))

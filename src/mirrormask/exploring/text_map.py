@@ -94,13 +94,11 @@ class TextMap:
     def drawing(self) -> dict[str, Any]:
         """Return what the script of the page draws, JSON-able: places and groups packed, names, ids and cut texts."""
         steps = np.rint(self.places * _UNITS).astype("<u2")
-        middles = [self.places[self.groups == group] for group in range(len(self.names))]
         return {
             "places": base64.b64encode(steps.tobytes()).decode(),
             "groups": base64.b64encode(self.groups.astype("<u2").tobytes()).decode(),
             "names": list(self.names),
-            "at": [_label_place(each) for each in middles],
-            "wide": [round(float(np.median(np.abs(each - np.median(each, axis=0)))) * 4, 4) for each in middles],
+            "at": [_label_place(self.places[self.groups == group]) for group in range(len(self.names))],
             "ids": self.texts.ids,
             "texts": [_cut(text) for text in self.texts.texts],
         }

@@ -6,8 +6,15 @@ export const make = (tag, given = {}, ...inside) => {
   return made;
 };
 
+// What a page of its own holds: places and groups packed as numbers.
+export const unpacked = (data) => {
+  const numbers = (packed) => new Uint16Array(Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0)).buffer), places = numbers(data.places);
+  return { ...data, groups: numbers(data.groups), x: Float32Array.from(places.filter((_, i) => i % 2 === 0), (v) => v / 65535), y: Float32Array.from(places.filter((_, i) => i % 2), (v) => v / 65535) };
+};
+
 // Draw a map of texts into an element and return what can be done with it. A page of its own (`alone`) has a title, a
 // search box, and a switch for the dark; elsewhere, `actions` are [label, function of an id] for a chosen text.
+// `data` holds x and y in the unit square, groups, ids and texts, and of every group its name and where its label stands.
 export const textMap = (root, data, { alone = null, dark = matchMedia("(prefers-color-scheme: dark)").matches, actions = [] } = {}) => {
   // ---- the parts of the page ----
   const part = {}, named = (name, tag, given = {}, ...inside) => (part[name] = make(tag, { class: `map-${name}`, ...given }, ...inside));
@@ -27,13 +34,8 @@ export const textMap = (root, data, { alone = null, dark = matchMedia("(prefers-
   root.append(named("help", "div", { "aria-hidden": "true" }, ...help.flatMap(([key, told], n) => [n ? " · " : "", ...key.split(" ").flatMap((each) => [make("kbd", {}, each), " "]), told])));
   root.append(named("tools", "div", { class: "map-tools card" }, tool("closer", "+", "Zoom in", "+"), tool("further", "−", "Zoom out", "−"), tool("whole", "⤢", "Show all", "0"), ...(alone ? [tool("theme", "◐", "Light or dark", "d")] : [])));
 
-  // ---- what is shown: places and groups packed as numbers, texts as they are (only ever set as textContent) ----
-  const bytes = (packed) => Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
-  const packed = new Uint16Array(bytes(data.places).buffer);
-  const group = new Uint16Array(bytes(data.groups).buffer);
-  const count = group.length;
-  const x = new Float32Array(count), y = new Float32Array(count);
-  for (let i = 0; i < count; i++) { x[i] = packed[2 * i] / 65535; y[i] = 1 - packed[2 * i + 1] / 65535; }
+  // ---- what is shown ----
+  const group = data.groups, count = group.length, x = data.x, y = data.y.map((v) => 1 - v);
   const pen = over.getContext("2d");
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -315,11 +317,16 @@ export const textMap = (root, data, { alone = null, dark = matchMedia("(prefers-
   });
 
   // ---- groups ----
+  const middle = (values) => values.sort()[values.length >> 1];
+  const wideOf = (g) => { // four times the median distance from the middle
+    const own = [x, y].map((all) => all.filter((_, i) => group[i] === g)), [cx, cy] = own.map(middle);
+    return 4 * middle(Float32Array.of(...own[0].map((v) => Math.abs(v - cx)), ...own[1].map((v) => Math.abs(v - cy))));
+  };
   const choose = (g) => {
     only = only === g ? -1 : g;
     [...part.list.querySelectorAll("button")].forEach((button, n) => button.setAttribute("aria-pressed", n === only));
     if (only >= 0) {
-      aim.x = data.at[g][0]; aim.y = 1 - data.at[g][1]; aim.zoom = Math.max(1.6, Math.min(6, 0.32 / Math.max(0.02, data.wide[g])));
+      aim.x = data.at[g][0]; aim.y = 1 - data.at[g][1]; aim.zoom = Math.max(1.6, Math.min(6, 0.32 / Math.max(0.02, wideOf(g))));
     } else home();
     find();
   };
@@ -364,6 +371,7 @@ export const textMap = (root, data, { alone = null, dark = matchMedia("(prefers-
   dye();
   return {
     light: (ids) => { given = ids && new Set(ids); find(); return litCount; },
+    pin: (id) => { const i = data.ids.indexOf(id); if (i >= 0) { pinned = i; aim.x = x[i]; aim.y = y[i]; aim.zoom = Math.max(aim.zoom, 2.5); hover(i, true); } return i >= 0; },
     shade: (isDark) => { dark = isDark; dye(); },
   };
 };
