@@ -40,11 +40,12 @@ def method_of(encoder: Any, tokens: bool) -> Method:
 class PaddedMethod(Method):
     """The same, every row through the encoder at one width and in one piece."""
 
-    def _encode(self, view: Any, tokens: Any, words: Any) -> Any:
+    def _encode(self, view: Any, tokens: Any, words: Any, at: Any = None) -> Any:
         ids, mask = tokens.padded(0, range(len(tokens)), multiple_of=PADDED, at_most=PADDED)
         device = next(self.encoder.parameters()).device
         given = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
-        return self.encoder(given)["sentence_embedding"].float()
+        vectors = self.encoder(given)["sentence_embedding"].float()
+        return vectors, vectors[:0]
 
 
 def seconds_of(method: Method, batches: list[Batch], optimizer: torch.optim.Optimizer, precision: Any) -> float:

@@ -20,7 +20,7 @@ def test_a_step_is_the_papers_formula(tiny: Callable[..., Any], sentences: list[
         assert isinstance(twin, Twin)
         with torch.no_grad():
             for parameter in twin.parameters():
-                parameter += 0.01
+                parameter.add_(0.01)
         batch = batch_of(method.encoder, sentences)
         found = method(batch, 0)
         one, other = (one_by_one(each, batch.columns[0]) for each in (method.encoder, twin.encoder))

@@ -37,7 +37,7 @@ def test_a_step_is_the_papers_formula(
         start = copy.deepcopy(method.encoder)
         with torch.no_grad():
             for parameter in method.encoder.parameters():
-                parameter += 0.02 * torch.randn_like(parameter)
+                parameter.add_(0.02 * torch.randn_like(parameter))
         batch = batch_of(method.encoder, sentences)
         source: Any = method.negatives
         monkeypatch.setattr(source, "draw", partial(seeded, source.draw))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from tests.methods.whole_step import ROWS, batch_of, built, cos, counted, method_of, one_by_one
-from torch import Tensor, nn
+from torch import Tensor
 
 from mirrormask.methods import methods
 from mirrormask.models.embeddings import embedding_module
@@ -18,13 +18,14 @@ from mirrormask.training.composed import Composition
 from mirrormask.views.dropout import Dropout
 
 
-def projected(head: nn.Module, vectors: Tensor) -> Tensor:
+def projected(head: Any, vectors: Tensor) -> Tensor:
     """Return what the projector makes of all rows together, layer by layer."""
     first, norm, _, last, _ = head
     x = vectors @ first.weight.T
     x = (x - x.mean(dim=0)) / (x.var(dim=0, correction=0) + 1e-5).sqrt() * norm.weight + norm.bias
     x = x.clamp(min=0) @ last.weight.T
-    return (x - x.mean(dim=0)) / (x.var(dim=0, correction=0) + 1e-5).sqrt()
+    found: Tensor = (x - x.mean(dim=0)) / (x.var(dim=0, correction=0) + 1e-5).sqrt()
+    return found
 
 
 def detected(objective: ReplacedTokens, changed: Any, row: Any, h: Tensor) -> list[Tensor]:
@@ -58,7 +59,7 @@ def test_a_step_is_the_papers_formula(tiny: Callable[..., Any], tiny_folder: Any
         rows = list(batch.columns[0].rows) * (2 if faithful else 1)
         torch.manual_seed(9)
         chance = np.random.default_rng(int(torch.randint(2**62, ())))
-        z = projected(method.head, one_by_one(method.encoder, batch.columns[0]).repeat(2, 1))  # type: ignore[arg-type]
+        z = projected(method.head, one_by_one(method.encoder, batch.columns[0]).repeat(2, 1))
         losses, others = [], 0
         for place, row in enumerate(rows):
             masked = 1 + np.flatnonzero(chance.random(len(row) - 2) < 0.3)

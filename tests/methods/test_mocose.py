@@ -24,7 +24,7 @@ def test_a_second_step_is_the_papers_formula(tiny: Callable[..., Any], sentences
     with torch.no_grad():
         for parameter in method.parameters():
             if parameter.grad is not None:
-                parameter -= 0.1 * parameter.grad
+                parameter.sub_(0.1 * parameter.grad)
     method.observe()
     found = method(second, 5)
 

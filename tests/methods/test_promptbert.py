@@ -43,7 +43,7 @@ def test_a_step_is_the_papers_formula(tiny: Callable[..., Any], sentences: list[
         learned = None
         if isinstance(encoder[0], SoftPromptedTransformer):
             with torch.no_grad():
-                encoder[0].prompt.embeddings += 0.1 * torch.randn_like(encoder[0].prompt.embeddings)
+                encoder[0].prompt.embeddings.add_(0.1 * torch.randn_like(encoder[0].prompt.embeddings))
             learned = encoder[0].prompt()
         batch = batch_of(encoder, sentences)
         found = method(batch, 0)

@@ -25,7 +25,7 @@ def test_a_step_after_an_update_is_the_papers_formula(tiny: Callable[..., Any], 
     with torch.no_grad():
         for name, parameter in method.encoder.named_parameters():
             if parameter.requires_grad:
-                parameter += 0.01
+                parameter.add_(0.01)
             assert parameter.requires_grad is (".embeddings." not in name), "the embeddings stay"
     batch = batch_of(method.encoder, sentences)
     found = method(batch, 0)

@@ -75,7 +75,7 @@ def counted() -> Iterator[dict[str, int]]:
     forward = BertModel.forward
 
     def counting(self: Any, input_ids: Any = None, *rest: Any, **named: Any) -> Any:
-        given = named.get("inputs_embeds") if input_ids is None else input_ids
+        given: Any = named.get("inputs_embeds") if input_ids is None else input_ids
         taught = torch.is_grad_enabled() and any(p.requires_grad for p in self.parameters())
         found["trained" if taught else "read"] += len(given)
         mask = named.get("attention_mask")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from mirrormask.training.gather import _GatherRows, alone, gather_rows, world
+from mirrormask.training.gather import _GatherRows, alone, gather_rows, own_rows, world
 
 
 def test_one_process_keeps_its_rows() -> None:
@@ -54,3 +54,28 @@ def test_uneven_rows_of_three_processes_and_their_gradients() -> None:
         (joint * weights).sum().backward()
     assert rows.grad is not None
     assert torch.equal(rows.grad, 3 * weights[2:5])
+
+
+def test_a_process_finds_its_own_rows_among_all() -> None:
+    """The second of three processes with 2, 3 and 1 rows; one alone has all of them."""
+    import pytest
+    import torch.distributed as dist
+
+    from mirrormask.training import gather
+
+    joint = torch.arange(12.0).view(6, 2).requires_grad_()
+    assert own_rows(joint, 6) is joint
+
+    def all_gather(out: list[torch.Tensor], mine: torch.Tensor) -> None:
+        assert mine.tolist() == [3]
+        for place, count in zip(out, (2, 3, 1), strict=True):
+            place.fill_(count)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dist, "all_gather", all_gather)
+        patch.setattr(gather, "world", lambda: (1, 3))
+        found = own_rows(joint, 3)
+    assert torch.equal(found, joint[2:5])
+    found.sum().backward()  # type: ignore[no-untyped-call]
+    assert joint.grad is not None
+    assert joint.grad.sum(dim=1).tolist() == [0, 0, 2, 2, 2, 0]
