@@ -31,7 +31,7 @@ LAYERS = (
 VERBS = {
     *("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "probe", "pretrain"),
     *("info", "parts", "index", "search", "serve", "duplicates", "map", "classify"),
-    *("lexicon", "multitask", "prompt", "attack", "whiten", "flow"),
+    *("lexicon", "multitask", "prompt", "attack", "whiten", "flow", "word_vectors"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -19,6 +19,15 @@ from mirrormask.training.settings import Settings
 
 COSTS = {
     "simcse-unsup": (2, 0),
+    "sentence-bert-classification": (2, 0),
+    "sentence-bert-regression": (2, 0),
+    "sentence-bert-triplet": (3, 0),
+    "declutr": (3, 0),  # an anchor and its two positives; the anchor's hidden words are guessed in its own pass
+    "rankcse": (2, 1),  # the teacher reads each sentence once
+    "is-bert": (1, 0),
+    "cline": (3, 0),
+    "cert": (1, 1),
+    "back-translation": (2, 0),
     "esimcse": (2, 1),  # the slow encoder reads each sentence once
     "consert": (2, 0),
     "ct": (2, 0),
@@ -39,7 +48,9 @@ EVERY = pytest.mark.parametrize("name", [*COSTS, *LENGTHS])
 
 
 def columns_of(name: str) -> int:
-    return 3 if methods.build(name).pairing[0] == "negation" else 1
+    three = ("negation", "columns", "declutr-spans", "replaced-words")
+    two = name in ("cert", "back-translation") or (name.startswith("sentence-bert") and "triplet" not in name)
+    return 2 if two else 3 if methods.build(name).pairing[0] in three else 1
 
 
 @EVERY

@@ -51,7 +51,7 @@ def built(tiny: Callable[..., Any], name: str, *, exact: bool = True, **paramete
 def batch_of(encoder: Any, sentences: list[str], first: int = 0, columns: int = 1) -> Batch:
     """Return a few sentences of different lengths, the same in every column."""
     texts = [" ".join(text.split()[: 4 + i % 5]) for i, text in enumerate(sentences[first : first + ROWS])]
-    return Batch((tokenize(encoder, texts),) * columns)
+    return Batch((tokenize(encoder, texts),) * columns, labels=torch.arange(ROWS) % 3)
 
 
 def one_by_one(encoder: Any, rows: Tokens) -> Tensor:

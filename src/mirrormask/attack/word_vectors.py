@@ -17,7 +17,8 @@ from torch import Tensor
 from mirrormask.attack.proposals import whole_words
 from mirrormask.core.errors import DataError
 from mirrormask.core.similarity import unit_rows
-from mirrormask.data.text.files import columns_of, open_text, records
+from mirrormask.data.text.files import columns_of, records
+from mirrormask.data.text.vector_files import read_vectors
 from mirrormask.models.loading import opening
 from mirrormask.models.names import resolve
 
@@ -69,7 +70,7 @@ class WordVectors:
 
 
 def open_vectors(name: str | Path) -> WordVectors:
-    """Return the vectors of a file in GloVe's or word2vec's text format, or of the word table of a masked LM.
+    """Return the vectors of a file in GloVe's, word2vec's or fastText's format, or of the word table of a masked LM.
 
     Raises:
         DataError: the file is not in that format.
@@ -85,24 +86,7 @@ def open_vectors(name: str | Path) -> WordVectors:
         bare = [token.lstrip("Ġ▁") for token in tokenizer.convert_ids_to_tokens(kept.tolist())]
         matrix = table.detach().cpu().numpy()[kept]
         return WordVectors.of(bare, matrix - matrix.mean(axis=0))
-    words: list[str] = []
-    rows: list[NDArray[np.float32]] = []
-    with open_text(name) as lines:
-        for number, line in enumerate(lines, 1):
-            word, *values = line.rstrip().split(" ")
-            if number == 1 and len(values) == 1:
-                continue  # word2vec's first line: how many, and how wide
-            try:
-                row = np.array(values, dtype=np.float32)
-            except ValueError:
-                row = np.empty(0, dtype=np.float32)
-            if not len(row) or (rows and len(row) != len(rows[0])) or not np.isfinite(row).all():
-                raise DataError(f"{name}, line {number}, is no word vector. Write a word and its numbers in each line.")
-            words.append(word)
-            rows.append(row)
-    if not rows:
-        raise DataError(f"{name} has no word vectors. Give a file in GloVe's or word2vec's text format.")
-    return WordVectors.of(words, np.stack(rows))
+    return WordVectors.of(*read_vectors(name))
 
 
 Pairs = list[tuple[str, str]]

@@ -35,6 +35,7 @@ from mirrormask.cli import (
     train,
     train_victim,
     whiten,
+    word_vectors,
 )
 from mirrormask.cli.output import run_safely
 from mirrormask.core.plugins import BrokenPlugin
@@ -77,6 +78,7 @@ app.command("compare")(compare.compare)
 app.command("study")(study.study)
 app.command("whiten")(whiten.whiten)
 app.command("flow")(flow.flow)
+app.command("word-vectors")(word_vectors.word_vectors)
 app.command("evaluate")(evaluate.evaluate)
 app.command("lexicon")(lexicon.lexicon)
 app.command("encode")(encode.encode)

@@ -32,7 +32,7 @@ def sentence_bert_regression(highest: float = 0.0) -> Composition:
     Args:
         highest: what scores are divided by (5 for STS); 0 takes the highest of the file.
     """
-    # "mean-squared-error loss as the objective function" over the cosine (Section 3); STS-B for 4 epochs (Section 4.2)
+    # 4 epochs, as in sentence-transformers' example on STS-B
     return _siamese(CosineRegression(), "scored-pairs", epochs=4.0, highest=highest)
 
 

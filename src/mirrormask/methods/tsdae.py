@@ -18,12 +18,12 @@ def tsdae(deletion: float = 0.6) -> Composition:
     """Learn vectors from which texts can be written again.
 
     Args:
-        deletion: chance of a word to be deleted ("deletion with ratio 0.6" is best, Section 3 and Table 9).
+        deletion: chance of a word to be deleted (0.6 is what the paper finds best).
     """
     return Composition(
         views=(WordDeletion(deletion), Dropout()),  # the second is never run
         objective=Denoising(),
-        pooling="cls",  # "CLS" is best of the poolings compared, Table 10
-        # "learning rate 3e-5", "batch size 8", a constant rate, "no weight decay" (Section 5.1, Appendix)
+        pooling="cls",  # what sentence-transformers' example takes
+        # sentence-transformers' example: batches of 8, a constant rate of 3e-5, no weight decay, one epoch
         training={"batch_size": 8, "learning_rate": 3e-5, "epochs": 1.0, "schedule": "constant", "max_length": 128},
     )

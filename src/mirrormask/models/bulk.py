@@ -15,6 +15,7 @@ from mirrormask.core.encoding import Encoder
 from mirrormask.core.errors import ModelError
 from mirrormask.core.framing import frame_of
 from mirrormask.core.shards import length_shards
+from mirrormask.models.embeddings import is_static
 from mirrormask.models.precision import best_precision, varied_shapes
 
 Progress = Callable[[int], None]
@@ -97,6 +98,12 @@ def encode_blocks(
     """Yield vectors block by block, so that memory does not grow with the number of texts."""
     limit = min(max_length, encoder.max_seq_length or max_length) if max_length else None
     for block in in_blocks(texts):
+        if is_static(encoder):  # a table of word vectors, which the library's own pass reads at once
+            found = encoder.encode(block, batch_size=1024, show_progress_bar=False, convert_to_numpy=True)
+            if progress is not None:
+                progress(len(block))
+            yield found.astype(np.float32)
+            continue
         tokens = tokenize(encoder, block, max_length=limit)
         yield encode_tokens(encoder, tokens, precision=precision, progress=progress)
 

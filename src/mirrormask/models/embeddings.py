@@ -11,6 +11,11 @@ def base_model(encoder: Any) -> Any:
     return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
+def is_static(encoder: Any) -> bool:
+    """Say whether an encoder has no transformer: a table of word vectors and what is done with them."""
+    return not hasattr(encoder[0], "model")
+
+
 def word_table(encoder: Any) -> Any:
     """Return the module that turns token ids into word embeddings (n, length, d)."""
     return base_model(encoder).get_input_embeddings()

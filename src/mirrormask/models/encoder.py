@@ -15,12 +15,12 @@ from transformers import AutoConfig, AutoModel
 from mirrormask.core.errors import ModelError
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.models import lora as adapters
-from mirrormask.models.embeddings import base_model, embedding_module
+from mirrormask.models.embeddings import base_model, embedding_module, is_static
 from mirrormask.models.glow import Flow
 from mirrormask.models.lm_head import copy_head, save_head
 from mirrormask.models.loading import check_numbers, check_tokenizer, opening, quiet_loading
 from mirrormask.models.mask_prompt import TEMPLATE, MaskPooling, PromptedTransformer
-from mirrormask.models.model_files import FACTS
+from mirrormask.models.model_files import FACTS, modules_of
 from mirrormask.models.names import DEFAULT_MODEL, resolve
 from mirrormask.models.padded_mean import PaddedMean, PaddedTransformer
 from mirrormask.models.pooling import PoolingModules, describe, poolings
@@ -139,6 +139,10 @@ def facts_of(folder: Path | str) -> dict[str, Any]:
 
 
 def _open(folder: str, pooling: str | None, template: str, device: str | None) -> SentenceTransformer:
+    if _has_no_transformer(folder):
+        if pooling is not None:
+            raise ModelError(f"{folder} is a table of word vectors, which has no pooling. Name another model.")
+        return SentenceTransformer(folder, device=device)
     options = model_options(folder)
     if is_sentence_encoder(folder):
         encoder = SentenceTransformer._load_with_module_classes(
@@ -158,7 +162,8 @@ def _open(folder: str, pooling: str | None, template: str, device: str | None) -
 
 def _try(encoder: SentenceTransformer, folder: str) -> None:
     """Encode a word, so that what does not fit together is said now and not in the middle of the work."""
-    check_tokenizer(encoder.tokenizer, folder, base_model(encoder))
+    if not is_static(encoder):
+        check_tokenizer(encoder.tokenizer, folder, base_model(encoder))
     check_numbers(encoder, folder)
     found, expected = encoder.encode(["a"], show_progress_bar=False).shape, (1, encoder.get_embedding_dimension())
     if found != expected:
@@ -166,6 +171,12 @@ def _try(encoder: SentenceTransformer, folder: str) -> None:
             f"{folder} says that its vectors have {expected[1]} numbers, and they have {found[1]}: its modules do not "
             "fit together. Copy it again, or name another model."
         )
+
+
+def _has_no_transformer(folder: str) -> bool:
+    """Say whether the files of an encoder are those of averaged word vectors."""
+    modules = modules_of(Path(folder))
+    return bool(modules) and str(modules[0]["type"]).rpartition(".")[2] == "StaticEmbedding"
 
 
 def model_options(folder: str) -> dict[str, Any]:

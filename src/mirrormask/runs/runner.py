@@ -22,6 +22,7 @@ from mirrormask.data.text.origin import paths_in
 from mirrormask.data.text.tokens import LazyTokens, Tokenized, build_tokens
 from mirrormask.evaluation.selection import Selection, check_dev, choose_selection
 from mirrormask.methods import methods
+from mirrormask.models.embeddings import is_static
 from mirrormask.models.encoder import build_encoder, pooling_of, save_encoder, training_head
 from mirrormask.models.mask_prompt import TEMPLATE
 from mirrormask.models.precision import best_precision, varied_shapes
@@ -290,6 +291,11 @@ def _encoder(recipe: Recipe, composition: Composition) -> tuple[Any, str]:
     if spec.pooling:
         return build_encoder(spec.name, pooling=spec.pooling, **options), spec.pooling  # type: ignore[arg-type]
     encoder = build_encoder(spec.name, **options)  # type: ignore[arg-type]
+    if is_static(encoder):
+        raise MirrormaskError(
+            f"{spec.name} is a table of word vectors, and what is trained here is a transformer. Start from a masked "
+            "language model or a sentence encoder that is one."
+        )
     own = pooling_of(encoder)
     trained = getattr(encoder, "mirrormask_source", "")
     if (Path(str(trained)) / "modules.json").is_file():  # a sentence encoder keeps the pooling it was made with

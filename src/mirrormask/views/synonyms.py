@@ -3,13 +3,12 @@
 Paper: Wei and Zou 2019, "EDA: Easy Data Augmentation Techniques for Boosting Performance on Text Classification Tasks"
     (synonym replacement); Suresh and Ong 2021, "Not All Negatives are Equal", doubles its batches with it
 
-Synonyms come from a lexicon file: JSON lines with a list `words` each, or lines of words with commas or tabs between
-them. Without one the model itself says what is near: the words whose input embeddings are closest.
+Synonyms come from a lexicon, as `data/text/lexicon_words` reads it. Without one the model itself says what is near:
+the words whose input embeddings are closest.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,51 +17,14 @@ from torch import Tensor, nn
 
 from mirrormask.core.batch import Ids, Tokens
 from mirrormask.core.encoding import Encoder
-from mirrormask.core.errors import DataError, between
-from mirrormask.data.text.files import open_text, records
+from mirrormask.core.errors import between
+from mirrormask.data.text.lexicon_words import read_synonyms
 from mirrormask.data.text.words import word_edges
 from mirrormask.models.embeddings import word_table
 from mirrormask.views import View, Vocabulary, rewrite_texts, views
 
 NEAREST = 5
 """Words of the model itself that may stand for another."""
-
-_LONGEST = 3  # words of a synonym
-_PER_WORD = 20  # synonyms of a word that are kept, in the order of the file
-
-
-def read_synonyms(path: Path | str) -> dict[str, list[str]]:
-    """Return the synonyms of each word of a lexicon file, lower case.
-
-    Raises:
-        DataError: the file holds no two words that belong together.
-    """
-    found: dict[str, dict[str, None]] = {}
-    for words in _sets(path):
-        plain = [word for word in words if word and len(word.split()) <= _LONGEST]
-        for word in plain:
-            if " " not in word:
-                mine = found.setdefault(word, {})
-                mine.update(dict.fromkeys(other for other in plain[: _PER_WORD + 1] if other != word))
-    kept = {word: list(others)[:_PER_WORD] for word, others in found.items() if others}
-    if not kept:
-        raise DataError(
-            f"{path} names no synonyms. Give JSON lines with a list 'words' each, or lines of words with commas "
-            "or tabs between them."
-        )
-    return kept
-
-
-def _sets(path: Path | str) -> Any:
-    """Yield the words of every line that belong together."""
-    if ".json" in Path(path).name:
-        for row in records(path):
-            words = row.get("words")
-            if isinstance(words, list):
-                yield [str(word).replace("_", " ").strip().lower() for word in words]
-        return
-    for line in open_text(path):
-        yield [word.strip().lower() for word in line.strip().replace("\t", ",").split(",")]
 
 
 def nearest_ids(table: Tensor, number: int, allowed: Tensor, count: int = NEAREST) -> list[int]:
