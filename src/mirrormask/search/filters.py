@@ -32,7 +32,7 @@ _TOKEN = re.compile(
     |(?P<sign><=|>=|!=|<>|==|=|<|>|\(|\)|,)|(?P<quoted>`[^`]+`)|(?P<word>[^\W\d][\w.\-]*))""",
     re.VERBOSE,
 )
-_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -55,10 +55,10 @@ class Comparison:
         """Return which documents meet it."""
         column = columns(self.column)
         met = np.array([self._meets(value) for value in column.values], dtype=bool)
-        if column.numeric and self.sign in _ORDER:
-            limit = _as_number(self.values[0], self)
+        if column.numeric and self.sign in ORDER:
+            limit = as_number(self.values[0], self)
             with np.errstate(invalid="ignore"):
-                met = _ORDER[self.sign](column.numbers(), limit)
+                met = ORDER[self.sign](column.numbers(), limit)
         return met[column.codes]
 
     def _meets(self, value: Any) -> bool:
@@ -67,8 +67,8 @@ class Comparison:
             if isinstance(value, list):
                 return any(_equal(each, wanted) for each in value)
             return value is not None and str(wanted).lower() in str(value).lower()
-        if self.sign in _ORDER:
-            return value is not None and bool(_ORDER[self.sign](_text(value), _text(self.values[0])))
+        if self.sign in ORDER:
+            return value is not None and bool(ORDER[self.sign](as_text(value), as_text(self.values[0])))
         found = any(_equal(value, wanted) for wanted in self.values)
         return found if self.sign in ("=", "in") else not found
 
@@ -185,7 +185,7 @@ class _Parser:
             return Comparison(name, "in", self.several())
         _, sign, place = self.next("a comparison")
         sign = _SAME.get(sign, sign.lower())
-        if sign not in ("=", "!=", "contains", *_ORDER):
+        if sign not in ("=", "!=", "contains", *ORDER):
             raise self._wrong(place, "one of = != < <= > >= in contains")
         return Comparison(name, sign, (self.value(),))
 
@@ -238,20 +238,26 @@ def _equal(value: Any, wanted: Any) -> bool:
     if value is None or wanted is None:
         return wanted is None and value in (None, "")
     if isinstance(wanted, bool) or isinstance(value, bool):
-        return _text(value) == _text(wanted)
+        return as_text(value) == as_text(wanted)
     if isinstance(wanted, (int, float)):
         try:
             return float(value) == wanted
         except ValueError:
             return False
-    return _text(value) == wanted
+    return as_text(value) == wanted
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return a value as texts are compared."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _as_number(value: Any, comparison: Comparison) -> float:
+def as_number(value: Any, comparison: Comparison) -> float:
+    """Return what a column of numbers is compared with, as a number.
+
+    Raises:
+        MirrormaskError: it is none.
+    """
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -35,11 +35,13 @@ from mirrormask.search.token_weights import SAMPLE
 Progress = Callable[[str, int, int | None], None]
 """Called with a stage, how much of it was just done, and how much it is, where that is known."""
 
+JUDGED = 200
+"""Documents by which tokens of a word are counted."""
+
 LIBRARY, DENSE, WORDS, DEAD, WEIGHTS = "library", "dense", "words", "dead.npy", "weights.npy"
 
 _GONE = 0.2  # share of passages that may be marked as deleted before everything is written anew
 _TOKENS = 256  # of a passage at most, however much an encoder reads: longer ones say too much at once
-_JUDGED = 200  # documents by which tokens of a word are counted
 _BLOCK = 4096  # passages encoded between two reports
 _PARTS = 8  # of the words at most, each from one addition
 
@@ -77,7 +79,7 @@ def build_index(
             old = Opened(out)
             encoder = TextEncoder.known(old.manifest["encoder"], model, old.weights)
             given = {"query_prompt": query_prompt, "document_prompt": document_prompt, "tokens": tokens}
-            _check_same(out, old, storing, {"passage_words": passage_words, **given})
+            check_same(out, old.manifest, storing, {"passage_words": passage_words, **given})
             writer = _Writing(out, encoder, Cutting(**old.manifest["passages"]), old, engine=engine)
             changed = _changed(source, reading, old, writer)
             some = next(changed, None)
@@ -85,26 +87,33 @@ def build_index(
                 return writer.told(old.manifest, reading)
             return writer.write(itertools.chain([some], changed), reading, progress)
         documents = read_documents(source, reading)
-        first = list(itertools.islice(documents, _JUDGED))
+        first = list(itertools.islice(documents, JUDGED))
         if not first:
-            raise _nothing(source, reading)
+            raise nothing_in(source, reading)
         encoder = TextEncoder.load(
             model or DEFAULT_START, query_prompt=query_prompt, document_prompt=document_prompt, tokens=tokens
         )
-        cutting = Cutting(passage_words or _words_for(encoder, first))
+        cutting = Cutting(passage_words or words_for(encoder, first))
         stem = Analyzer.for_texts(document.text for document in first).stem
         writer = _Writing(out, encoder, cutting, storing=storing or Storing(), stem=stem, engine=engine)
         return writer.write(itertools.chain(first, documents), reading, progress)
 
 
-def _check_same(out: Path, old: Opened, storing: Storing | None, given: dict[str, Any]) -> None:
-    """Refuse what an index that is there cannot be added to with."""
+def check_same(out: Any, made_with: dict[str, Any], storing: Storing | None, given: dict[str, Any]) -> None:
+    """Refuse what an index that is there cannot be added to with.
+
+    Args:
+        out: where it is.
+        made_with: its record.
+        storing: how vectors are to be kept, where that was said.
+        given: options by name, None where they were not given.
+    """
     made: dict[str, Any] = {
         "tokens": "equal",
-        **old.manifest["encoder"],
-        "passage_words": old.manifest["passages"]["words"],
+        **made_with["encoder"],
+        "passage_words": made_with["passages"]["words"],
     }
-    made |= {"vectors": old.manifest["vectors"]["kind"], "dimensions": old.manifest["vectors"]["dimensions"]}
+    made |= {"vectors": made_with["vectors"]["kind"], "dimensions": made_with["vectors"]["dimensions"]}
     if storing is not None:
         given = {**given, "vectors": storing.kind, "dimensions": storing.dimensions}
     for name, value in given.items():
@@ -193,7 +202,7 @@ class _Writing:
         with next_generation(self.out, record) as folder:
             library = self._library(folder / LIBRARY, documents, report)
             if self.old is None and not len(library):
-                raise _nothing("the source", reading)
+                raise nothing_in("the source", reading)
             dense, loss = self._vectors(folder / DENSE, library, report)
             dead = np.zeros(len(library), dtype=bool)
             dead[self.dead] = True
@@ -386,7 +395,7 @@ def _share(dead: NDArray[np.bool_], library: Library) -> float:
     return float(dead[library.owners].mean()) if len(library.owners) else 0.0
 
 
-def _words_for(encoder: TextEncoder, documents: Sequence[Document]) -> int:
+def words_for(encoder: TextEncoder, documents: Sequence[Document]) -> int:
     """Return how many words of such documents fill what the encoder reads, its prompt left out."""
     texts = [document.text[:2000] for document in documents]
     tokens = sum(
@@ -398,6 +407,7 @@ def _words_for(encoder: TextEncoder, documents: Sequence[Document]) -> int:
     return max(8, int(0.95 * room / each))
 
 
-def _nothing(source: Any, reading: Reading) -> DataError:
+def nothing_in(source: Any, reading: Reading) -> DataError:
+    """Return the sentence for a source without a text."""
     left = f" ({'; '.join(reading.sentences())})" if reading.sentences() else ""
     return DataError(f"{source if isinstance(source, (str, Path)) else 'The source'} holds no text to index{left}.")

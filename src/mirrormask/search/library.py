@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +118,7 @@ class Library:
 
     def titled(self, row: int) -> str:
         """Return a passage as it is searched: after its document's title, where that has one it does not begin with."""
-        passage, title = self.passage(row), self.metadata(int(self.owners[row])).get("title")
-        if not isinstance(title, str) or not title.strip() or title in passage[: 2 * len(title)]:
-            return passage
-        return f"{title.strip()[:_TITLE]}\n{passage}"
+        return titled(self.passage(row), self.metadata(int(self.owners[row])))
 
     def passages_of(self, number: int) -> Rows:
         """Return the rows of a document's passages."""
@@ -149,6 +146,14 @@ class Library:
             edges = [(int(self.starts[row]), int(self.ends[row])) for row in rows]
             document = Document(self.id(number), text.decode("utf-8"), self.metadata(number))
             yield document, _in_characters(text, edges), rows
+
+
+def titled(passage: str, metadata: Mapping[str, Any]) -> str:
+    """Return a passage as it is searched: after its document's title, where that has one it does not begin with."""
+    title = metadata.get("title")
+    if not isinstance(title, str) or not title.strip() or title in passage[: 2 * len(title)]:
+        return passage
+    return f"{title.strip()[:_TITLE]}\n{passage}"
 
 
 def content_of(document: Document) -> int:

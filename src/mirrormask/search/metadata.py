@@ -32,7 +32,7 @@ class Column:
 
     def numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers; what is missing is no number."""
-        return np.array([_number(value) for value in self.values], dtype=np.float64)
+        return np.array([number_of(value) for value in self.values], dtype=np.float64)
 
 
 class ColumnsWriter:
@@ -77,9 +77,13 @@ def read_column(folder: Path, name: str) -> Column:
     """Return one of the columns that `names_in` says are there."""
     number = names_in(folder).index(name)
     values = read_json(folder / f"{number}.json")
-    codes = np.load(folder / f"{number}.npy", mmap_mode="r")
+    return column_of(values, np.load(folder / f"{number}.npy", mmap_mode="r"))
+
+
+def column_of(values: Sequence[Any], codes: NDArray[Any]) -> Column:
+    """Return a column of values, each once, and of which of them each document has."""
     present = [value for value in values if value not in (None, "")]
-    numeric = bool(present) and all(not np.isnan(_number(value)) for value in present)
+    numeric = bool(present) and all(not np.isnan(number_of(value)) for value in present)
     return Column(values, codes, numeric)
 
 
@@ -88,7 +92,8 @@ def names_in(folder: Path) -> list[str]:
     return list(read_json(folder / _NAMES))
 
 
-def _number(value: Any) -> float:
+def number_of(value: Any) -> float:
+    """Return a value, or the text of one, as a number; what is none is not a number."""
     if isinstance(value, (bool, int, float)):
         return float(value)
     try:
