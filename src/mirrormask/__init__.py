@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mirrormask.runs.classify import Classification, classify
     from mirrormask.runs.train import train
     from mirrormask.search.index import Index
+    from mirrormask.search.opening import open_index
+    from mirrormask.search.postgres.index import PostgresIndex
 
 __version__ = "0.1.0"
 
@@ -33,12 +35,14 @@ __all__ = [
     "Index",
     "MaskedLM",
     "MirrormaskError",
+    "PostgresIndex",
     "PromptModel",
     "__version__",
     "build_encoder",
     "classify",
     "evaluate",
     "load",
+    "open_index",
     "save_encoder",
     "train",
 ]
@@ -49,11 +53,13 @@ _WHERE = {
     "Index": "mirrormask.search.index",
     "MaskedLM": "mirrormask.models.masked_lm",
     "MirrormaskError": "mirrormask.core.errors",
+    "PostgresIndex": "mirrormask.search.postgres.index",
     "PromptModel": "mirrormask.prompting.saved_prompt",
     "build_encoder": "mirrormask.models.encoder",
     "classify": "mirrormask.runs.classify",
     "evaluate": "mirrormask.evaluation.evaluate",
     "load": "mirrormask.models.encoder",
+    "open_index": "mirrormask.search.opening",
     "save_encoder": "mirrormask.models.encoder",
     "train": "mirrormask.runs.train",
 }

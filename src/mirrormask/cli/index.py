@@ -17,7 +17,10 @@ def index(
         help="Files and folders: .txt .md .html .csv .tsv .jsonl .parquet .pdf .docx, also compressed; - for stdin.",
         show_default=False,
     ),
-    out: Path = typer.Option(..., "--out", "-o", help="The folder of the index; one that is there is added to."),
+    out: Path = typer.Option(None, "--out", "-o", help="The folder of the index; one that is there is added to."),
+    to: str = typer.Option(
+        None, "--to", help="In place of a folder, a database: postgresql://user@host/name, perhaps with ?table=notes."
+    ),
     model: str = typer.Option(
         None, "--model", "-m", help="Encoder by name or folder.", show_default="mini-sentence, or what the index has"
     ),
@@ -65,10 +68,14 @@ def index(
     The same command again adds what is new, replaces what has changed (by id) and passes over the rest. A kill or a
     full disk leaves the index as it was. Take documents out with --delete ID.
 
+    Into PostgreSQL with pgvector: [bold]mirrormask index my-notes --to postgresql://me@localhost/notes[/bold]
+
     Other columns of a table stay as metadata: [bold]mirrormask search my-index "refund" --where 'year >= 2020'[/bold]
     """
     from mirrormask.core.errors import MirrormaskError, at_least
 
+    if (out is None) == (to is None):
+        raise MirrormaskError("Say where the index goes: --out FOLDER, or --to postgresql://user@host/name.")
     if not texts and not delete:
         raise MirrormaskError("Name files or folders to index, or give --delete with an id.")
     if texts and delete:
@@ -80,7 +87,7 @@ def index(
 
     check_sources(texts or [])  # before anything slow is imported
     reading = Reading(column or None, id_column or None, each)
-    from mirrormask.search.indexing import build_index, delete_documents
+    place, build, take_out = _writers(out, to)
     from mirrormask.search.passages import Cutting
     from mirrormask.search.storing import Storing
 
@@ -90,11 +97,11 @@ def index(
     output = Output(as_json=as_json, quiet=quiet)
     with _Stages(output) as stages:
         if delete:
-            done = delete_documents(out, delete, stages.progress)
+            done = take_out(place, delete, stages.progress)
         else:
-            done = build_index(
+            done = build(
                 [Path(each) for each in texts],
-                out,
+                place,
                 reading,
                 model=model,
                 storing=storing,
@@ -109,10 +116,26 @@ def index(
     for note in done.pop("notes", []):
         output.say(f"{note}.")
     done.pop("files", None)
-    output.result({**done, "index": str(out)}, lambda: _show(output, done, out))
+    output.result({**done, "index": str(place)}, lambda: _show(output, done, str(place)))
 
 
-def _show(output: Output, done: dict[str, Any], out: Path) -> None:
+def _writers(out: Path | None, to: str | None) -> tuple[Any, Any, Any]:
+    """Return the place of an index, and what builds and deletes there."""
+    if to is None:
+        from mirrormask.search.indexing import build_index, delete_documents
+
+        return out, build_index, delete_documents
+    from mirrormask.search.postgres.address import read_address
+    from mirrormask.search.postgres.connecting import connect
+
+    address = read_address(to)
+    connect(address).close()  # or say what is wrong with it, before anything slow is imported
+    from mirrormask.search.postgres.writing import build_tables, delete_rows
+
+    return address, build_tables, delete_rows
+
+
+def _show(output: Output, done: dict[str, Any], place: str) -> None:
     import shlex
 
     from mirrormask.core.wording import counted
@@ -120,7 +143,7 @@ def _show(output: Output, done: dict[str, Any], out: Path) -> None:
     counts = done["counts"]
     told = [f"{done[what]:,} {what}" for what in ("added", "replaced", "unchanged", "deleted") if done.get(what)]
     output.line(
-        f"{counted(counts['documents'], 'document')} in {counted(counts['passages'], 'passage')} in {out}"
+        f"{counted(counts['documents'], 'document')} in {counted(counts['passages'], 'passage')} in {place}"
         + (f" ({', '.join(told)})." if told else ".")
     )
     kept = done["vectors"]
@@ -130,7 +153,7 @@ def _show(output: Output, done: dict[str, Any], out: Path) -> None:
             f"{kept['loss']:.1%} are other ones than by whole vectors."
         )
     where = f" --where '{done['columns'][0]} = …'" if done["columns"] else ""
-    output.line(f'Next: mirrormask search {shlex.quote(str(out))} "what you look for"{where}')
+    output.line(f'Next: mirrormask search {shlex.quote(place)} "what you look for"{where}')
 
 
 class _Stages:

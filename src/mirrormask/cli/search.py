@@ -11,11 +11,15 @@ from mirrormask.cli.output import Json, Output, Quiet
 
 if TYPE_CHECKING:
     from mirrormask.search.hits import Hit
-    from mirrormask.search.index import Index
+    from mirrormask.search.searching import SearchIndex
 
 
 def search(
-    folder: Path = typer.Argument(..., metavar="INDEX", help="The folder that `mirrormask index` wrote."),
+    place: str = typer.Argument(
+        ...,
+        metavar="INDEX",
+        help="The folder that `mirrormask index` wrote, or the postgresql://… it wrote to.",
+    ),
     query: str = typer.Argument(None, help="What to look for, in quotes.", show_default=False),
     top: int = typer.Option(10, "--top", "-k", help="How many documents."),
     mode: str = typer.Option("both", "--mode", help="words, vectors, or both."),
@@ -50,6 +54,7 @@ def search(
     """
     from mirrormask.core.errors import MirrormaskError
     from mirrormask.search.generations import read_manifest
+    from mirrormask.search.postgres.address import is_address
 
     given = [each for each in (query, like, queries) if each is not None]
     if len(given) != 1:
@@ -60,7 +65,8 @@ def search(
         raise MirrormaskError("--out takes the answers to --queries FILE. Leave it out, or use --json.")
     if query is not None and not query.strip():
         raise MirrormaskError("The query is empty. Say what to look for, in quotes.")
-    read_manifest(folder)  # or say what is wrong with it, before anything slow is imported
+    if not is_address(place):
+        read_manifest(Path(place))  # or say what is wrong with it, before anything slow is imported
     from mirrormask.core.overwriting import spare_inputs
     from mirrormask.data.text.compression import check_file
 
@@ -68,11 +74,11 @@ def search(
         if file is not None:
             check_file(file)
     if out is not None:
-        spare_inputs([queries, folder, dev], replaced=[out])
-    from mirrormask.search.index import Index
+        spare_inputs([queries, place, dev], replaced=[out])
+    from mirrormask.search.opening import open_index
 
     output = Output(as_json=as_json, quiet=quiet)
-    index = Index.open(folder, model=model)
+    index = open_index(place, model=model)
     if dev is not None:
         from mirrormask.search.tuning import weight_by
 
@@ -92,12 +98,12 @@ def search(
         hits = index.like(like, top=top, mode=mode, where=where, weight=weight)
     else:
         hits = index.search(query, top=top, mode=mode, where=where, weight=weight, rerank=reranker)
-    content = {"index": str(folder), "query": query, "like": like, "mode": mode, "where": where, "weight": weight}
-    output.result({**content, "hits": [hit.to_dict() for hit in hits]}, lambda: _show(output, folder, hits))
+    content = {"index": index.name, "query": query, "like": like, "mode": mode, "where": where, "weight": weight}
+    output.result({**content, "hits": [hit.to_dict() for hit in hits]}, lambda: _show(output, index.name, hits))
 
 
 def _answer_file(
-    output: Output, index: Index, queries: Path, out: Path, options: dict[str, Any], reranker: Any
+    output: Output, index: SearchIndex, queries: Path, out: Path, options: dict[str, Any], reranker: Any
 ) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -120,7 +126,9 @@ def _answer_file(
     output.result(done, lambda: output.line(f"{many}: {counted(done['hits'], 'hit')} in {out}"))
 
 
-def _show(output: Output, folder: Path, hits: list[Hit]) -> None:
+def _show(output: Output, name: str, hits: list[Hit]) -> None:
+    import shlex
+
     from rich.text import Text
 
     if not hits:
@@ -144,7 +152,7 @@ def _show(output: Output, folder: Path, hits: list[Hit]) -> None:
         for line in shown.wrap(output.out, max(20, min(output.out.width, 110) - 4)):
             output.out.print(Text("    ") + line, soft_wrap=True)
     output.line("")
-    output.say(f"More like one of these: mirrormask search {folder} --like {hits[0].id}")
+    output.say(f"More like one of these: mirrormask search {shlex.quote(name)} --like {shlex.quote(hits[0].id)}")
 
 
 def _around(text: Any, matches: list[tuple[int, int]], most: int = 420) -> Any:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mirrormask.search.opening import shown
+
 INSIDE = "model"
 """The folder in a run that holds what was trained."""
 
@@ -38,7 +40,7 @@ def _parts(model: Any, number: int) -> tuple[str, ...]:
     source = model if isinstance(model, (str, Path)) else getattr(model, "mirrormask_source", None)
     if source is None:
         return (f"model {number}",)
-    path = Path(str(source))
+    path = Path(shown(source))
     if path.name == INSIDE:
         path = path.parent if path.parent.name else path.absolute().parent
     return tuple(part for part in path.parts if part not in ("/", ".", "..")) or (str(source),)

@@ -31,6 +31,15 @@ def is_index(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
+def stamp(folder: Path) -> tuple[int, ...]:
+    """Return something that is another one after every change of an index."""
+    try:
+        facts = (folder / MANIFEST).stat()
+    except OSError:
+        return ()
+    return facts.st_mtime_ns, facts.st_ino, facts.st_size
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return what an index says of itself, once every file that it names was seen to be there whole.
 

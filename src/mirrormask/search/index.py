@@ -15,6 +15,7 @@ from mirrormask.core.errors import DataError
 from mirrormask.core.seeding import generator
 from mirrormask.search.documents import Reading, Source
 from mirrormask.search.facets import facet
+from mirrormask.search.generations import stamp
 from mirrormask.search.held import Held
 from mirrormask.search.indexing import Opened, Progress, build_index, delete_documents
 from mirrormask.search.library import digest
@@ -42,6 +43,7 @@ class Index(SearchIndex):
 
     def __init__(self, folder: Path | str, *, model: str | None = None) -> None:
         self.folder = Path(folder)
+        self._stamp = stamp(self.folder)
         try:
             opened = Opened(self.folder)
         except (DataError, FileNotFoundError):
@@ -126,6 +128,10 @@ class Index(SearchIndex):
         """Return the encoder that the index was made with."""
         return TextEncoder.known(self._opened.manifest["encoder"], self._model, self._opened.weights)
 
+    def changed(self) -> bool:
+        """Say whether another generation has taken the place of the one that is open."""
+        return stamp(self.folder) != self._stamp
+
     def id_of(self, name: str) -> str | None:
         """Return the id of the document that has this id or, else, this text; None where there is none."""
         if self._library.find(name, ~self._opened.dead) is not None:
@@ -148,7 +154,7 @@ class Index(SearchIndex):
         rows = [self._library.passages_of(number) for number in numbers.tolist()]
         starts = np.cumsum([0, *[len(each) for each in rows[:-1]]])
         sums = np.add.reduceat(self._dense.vectors(np.concatenate(rows)), starts, axis=0)
-        vectors = sums / np.array([len(each) for each in rows], dtype=np.float32)[:, None]
+        vectors: NDArray[np.float32] = sums / np.array([len(each) for each in rows], dtype=np.float32)[:, None]
         return self._library.ids(numbers.tolist()), [self._library.text(each) for each in numbers.tolist()], vectors
 
     @cached_property

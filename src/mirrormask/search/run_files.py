@@ -13,7 +13,7 @@ from mirrormask.data.text.compression import split_suffix
 from mirrormask.data.text.files import records
 from mirrormask.search.documents import IDS
 from mirrormask.search.hits import Reranker
-from mirrormask.search.index import Index
+from mirrormask.search.searching import SearchIndex
 
 _TEXTS = ("query", "text", "question", "title")
 _QUERY_IDS = ("query_id", "qid", *IDS)
@@ -47,7 +47,7 @@ def read_queries(path: Path) -> list[tuple[str, str]]:
 
 
 def answer_queries(
-    index: Index,
+    index: SearchIndex,
     queries: Path,
     out: Path,
     *,
@@ -78,7 +78,7 @@ def answer_queries(
 
 
 def _lines(
-    index: Index,
+    index: SearchIndex,
     asked: list[tuple[str, str]],
     as_json: bool,
     top: int,

@@ -46,6 +46,10 @@ class SearchIndex(ABC):
         """Return the encoder that the index was made with."""
 
     @abstractmethod
+    def changed(self) -> bool:
+        """Say whether another writer has changed the index since it was opened."""
+
+    @abstractmethod
     def id_of(self, name: str) -> str | None:
         """Return the id of the document that has this id or, else, this text; None where there is none."""
 

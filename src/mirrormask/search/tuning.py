@@ -9,7 +9,7 @@ import numpy as np
 
 from mirrormask.core.errors import DataError
 from mirrormask.data.text.files import check_columns, records
-from mirrormask.search.index import Index
+from mirrormask.search.searching import SearchIndex
 
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0, 4.0)
 
@@ -41,7 +41,7 @@ class Chosen:
         )
 
 
-def weight_by(index: Index, dev: Path, *, where: str | None = None) -> Chosen:
+def weight_by(index: SearchIndex, dev: Path, *, where: str | None = None) -> Chosen:
     """Return the weight with which the documents of a file's queries come first, if one beats those chosen per query.
 
     Args:

@@ -40,12 +40,10 @@ def opened(model: Any) -> Any:
     """Return the encoder or the index that a name or folder means; BM25 and objects stay as they are."""
     if not isinstance(model, (str, Path)) or as_words(model) == BM25:
         return as_words(model)
-    from mirrormask.search.generations import is_index
+    from mirrormask.search.opening import is_index, open_index
 
-    if is_index(Path(model)):
-        from mirrormask.search.index import Index
-
-        return Index.open(model)
+    if is_index(model):
+        return open_index(model)
     from mirrormask.models.encoder import load
 
     return load(model)

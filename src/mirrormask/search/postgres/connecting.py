@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -93,6 +94,8 @@ def check_pgvector(connection: Any, address: Address, *, create: bool = False) -
 class Connections:
     """As many connections as are searched with at a time; an idle one that was lost is replaced.
 
+    They are closed with this object, or by `close`.
+
     Args:
         address: of the database.
     """
@@ -101,6 +104,7 @@ class Connections:
         self.address = address
         self._idle: list[Any] = []
         self._lock = threading.Lock()
+        self.close = weakref.finalize(self, _close_all, self._idle)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Any]:
@@ -137,12 +141,10 @@ class Connections:
         with self._lock:
             return self._idle.pop() if self._idle else None
 
-    def close(self) -> None:
-        """Close what is idle."""
-        with self._lock:
-            for connection in self._idle:
-                connection.close()
-            self._idle.clear()
+
+def _close_all(connections: list[Any]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _sentence(address: Address, error: Any) -> str:

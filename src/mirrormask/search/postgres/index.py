@@ -92,12 +92,16 @@ class PostgresIndex(SearchIndex):
             version = cursor.execute(f"SELECT version::text FROM {self._tables.index}").fetchone()
             if version is None or version[0] != self._state.version:
                 self._state = read_state(cursor, self.address)
-                self.record = shown(self._state)
             yield Stored(cursor, self._tables, self._state, self._analyzer)
 
     def open_encoder(self) -> TextEncoder:
         """Return the encoder that the index was made with."""
         return TextEncoder.known(self._state.record["encoder"], self._model, self._state.arrays.get("weights"))
+
+    def changed(self) -> bool:
+        """Say whether another writer has changed the index since it was opened."""
+        with self._connections.snapshot() as cursor:
+            return read_state(cursor, self.address).version != self.record["generation"]
 
     def id_of(self, name: str) -> str | None:
         """Return the id of the document that has this id or, else, this text; None where there is none."""

@@ -38,7 +38,7 @@ def settle(cursor: Any, tables: Tables, state: State, report: Progress) -> State
         state.record["numeric"] = [name for (name,) in numeric]
         some = _evenly(cursor, tables)
         state.arrays["moments"] = moments_of(some)
-        state.arrays["concentration"] = np.float64(concentration(some))
+        state.arrays["concentration"] = np.array(concentration(some))
     _build_graph(cursor, tables, state)
     cursor.execute(f"ANALYZE {tables.passages}, {tables.words}")
     state.record["settled"] = True
