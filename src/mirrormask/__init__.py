@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mirrormask.runs.train import train
     from mirrormask.search.index import Index
     from mirrormask.search.opening import open_index
-    from mirrormask.search.postgres.index import PostgresIndex
+    from mirrormask.search.postgres.postgres_index import PostgresIndex
 
 __version__ = "0.1.0"
 
@@ -53,7 +53,7 @@ _WHERE = {
     "Index": "mirrormask.search.index",
     "MaskedLM": "mirrormask.models.masked_lm",
     "MirrormaskError": "mirrormask.core.errors",
-    "PostgresIndex": "mirrormask.search.postgres.index",
+    "PostgresIndex": "mirrormask.search.postgres.postgres_index",
     "PromptModel": "mirrormask.prompting.saved_prompt",
     "build_encoder": "mirrormask.models.encoder",
     "classify": "mirrormask.runs.classify",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mirrormask.search.asked import Floats, Mask, Rows
 from mirrormask.search.bm25 import BM25
 from mirrormask.search.feedback import HITS, expanded, shares
 from mirrormask.search.fusion import concentration, search_both, word_weight
-from mirrormask.search.parts import Floats, Mask, Rows
 
 _WORDS = "amber basin cedar delta ember fjord glade heath islet knoll lagoon marsh oasis prairie quarry ridge"
 

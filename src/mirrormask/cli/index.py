@@ -76,6 +76,8 @@ def index(
 
     if (out is None) == (to is None):
         raise MirrormaskError("Say where the index goes: --out FOLDER, or --to postgresql://user@host/name.")
+    if out is not None and str(out).startswith(("postgresql:/", "postgres:/")):
+        raise MirrormaskError("--out takes a folder. Give a database with --to.")
     if not texts and not delete:
         raise MirrormaskError("Name files or folders to index, or give --delete with an id.")
     if texts and delete:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import at_least
 from mirrormask.search.analysis import Analyzer
-from mirrormask.search.parts import FIRST, Mask, Rows, WordHits
+from mirrormask.search.asked import FIRST, Mask, Rows, WordHits
 from mirrormask.search.postings import Postings, postings_of
 
 Scores = NDArray[np.float32]

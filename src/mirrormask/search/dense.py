@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from mirrormask.core.errors import DataError
+from mirrormask.search.asked import Floats, Mask, Rows
 from mirrormask.search.fusion import concentration
-from mirrormask.search.parts import Floats, Mask, Rows
 from mirrormask.search.storing import Storing
 
 PIECE = 131_072

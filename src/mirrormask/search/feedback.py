@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mirrormask.search.parts import Floats, Rows, Words
+from mirrormask.search.asked import Floats, Rows, Words
 from mirrormask.search.stop_words import STOP_WORDS
 
 HITS = 5

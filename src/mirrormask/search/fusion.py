@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from mirrormask.search.asked import FIRST, Floats, Rows, Vectors, Words
 from mirrormask.search.feedback import HITS, expanded, shares
-from mirrormask.search.parts import FIRST, Floats, Rows, Vectors, Words
 
 _WEIGHT = 5.8
 _STEP = 0.3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from mirrormask.search.asked import Floats, Mask, Rows, Told
 from mirrormask.search.filters import parse, unknown_column
 from mirrormask.search.indexing import Opened
 from mirrormask.search.metadata import Column
-from mirrormask.search.parts import Floats, Mask, Rows, Told
 
 _SOME = 5000  # ids that one may have been meant to be
 

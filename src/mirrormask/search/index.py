@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError
 from mirrormask.core.seeding import generator
+from mirrormask.search.asked import Passages
 from mirrormask.search.documents import Reading, Source
 from mirrormask.search.facets import facet
 from mirrormask.search.generations import stamp
 from mirrormask.search.held import Held
 from mirrormask.search.indexing import Opened, Progress, build_index, delete_documents
 from mirrormask.search.library import digest
-from mirrormask.search.parts import Passages
 from mirrormask.search.searching import SearchIndex
 from mirrormask.search.storing import Storing
 from mirrormask.search.text_encoder import TextEncoder
@@ -154,7 +154,7 @@ class Index(SearchIndex):
         rows = [self._library.passages_of(number) for number in numbers.tolist()]
         starts = np.cumsum([0, *[len(each) for each in rows[:-1]]])
         sums = np.add.reduceat(self._dense.vectors(np.concatenate(rows)), starts, axis=0)
-        vectors: NDArray[np.float32] = sums / np.array([len(each) for each in rows], dtype=np.float32)[:, None]
+        vectors = (sums / np.array([len(each) for each in rows])[:, None]).astype(np.float32)
         return self._library.ids(numbers.tolist()), [self._library.text(each) for each in numbers.tolist()], vectors
 
     @cached_property

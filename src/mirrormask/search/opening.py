@@ -25,7 +25,7 @@ def open_index(place: str | Path, *, model: str | None = None) -> SearchIndex:
         DataError: there is no index.
     """
     if is_address(place):
-        from mirrormask.search.postgres.index import PostgresIndex
+        from mirrormask.search.postgres.postgres_index import PostgresIndex
 
         return PostgresIndex(str(place), model=model)
     from mirrormask.search.index import Index

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mirrormask.search.asked import Floats, KnownVectors, Passages, Rows, Words
 from mirrormask.search.fusion import search_both
-from mirrormask.search.parts import Floats, KnownVectors, Passages, Rows, Words
 
 MODES = ("both", "words", "vectors")
 _DEPTH = 100  # passages of each part that are looked at, at least

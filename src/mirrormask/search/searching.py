@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from mirrormask.core.errors import DataError, MirrormaskError, MirrormaskWarning, at_least, did_you_mean, one_of
 from mirrormask.search.analysis import Analyzer
+from mirrormask.search.asked import Passages
 from mirrormask.search.documents import Source
 from mirrormask.search.hits import Hit, Reranker
-from mirrormask.search.parts import Passages
 from mirrormask.search.querying import MODES, Found, Question, best_documents
 from mirrormask.search.text_encoder import TextEncoder
 

@@ -17,7 +17,7 @@ from mirrormask.search.documents import Document
 from mirrormask.search.indexing import Progress
 from mirrormask.search.library import content_of, digest, titled
 from mirrormask.search.postgres.conditions import numbers_of
-from mirrormask.search.postgres.tables import State, Tables
+from mirrormask.search.postgres.index_tables import State, Tables
 from mirrormask.search.text_encoder import TextEncoder
 
 _PASSAGES = 1024  # of a batch, about

@@ -12,7 +12,7 @@ from mirrormask.search.fusion import concentration
 from mirrormask.search.indexing import Progress
 from mirrormask.search.postgres.batches import PART, POSTINGS
 from mirrormask.search.postgres.connecting import psycopg
-from mirrormask.search.postgres.tables import State, Tables
+from mirrormask.search.postgres.index_tables import State, Tables
 
 _GONE = 0.2  # share of the passages in postings that may be gone before all are written anew
 _LINKS = 16  # of a row in the graph

@@ -22,8 +22,8 @@ from mirrormask.search.passages import Cutting, cut
 from mirrormask.search.postgres.address import Address
 from mirrormask.search.postgres.batches import Batches
 from mirrormask.search.postgres.connecting import check_pgvector, connect, refused, speaking
+from mirrormask.search.postgres.index_tables import FORMAT, NEXT, State, Tables, read_state
 from mirrormask.search.postgres.settling import settle
-from mirrormask.search.postgres.tables import FORMAT, NEXT, State, Tables, read_state
 from mirrormask.search.storing import Storing
 from mirrormask.search.text_encoder import TextEncoder
 from mirrormask.search.token_weights import SAMPLE

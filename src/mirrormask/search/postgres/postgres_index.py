@@ -17,8 +17,8 @@ from mirrormask.search.library import digest
 from mirrormask.search.metadata import column_of
 from mirrormask.search.postgres.address import Address, read_address
 from mirrormask.search.postgres.connecting import Connections
-from mirrormask.search.postgres.reading import Stored
-from mirrormask.search.postgres.tables import Tables, read_state
+from mirrormask.search.postgres.index_tables import Tables, read_state
+from mirrormask.search.postgres.stored import Stored
 from mirrormask.search.postgres.writing import build_tables, delete_rows, shown
 from mirrormask.search.searching import SearchIndex
 from mirrormask.search.storing import Storing

@@ -18,9 +18,9 @@ from mirrormask.core.errors import DataError, MirrormaskError, MissingExtra, Mod
 from mirrormask.search.documents import Reading
 from mirrormask.search.index import Index
 from mirrormask.search.opening import open_index
-from mirrormask.search.postgres import batches, connecting, reading, writing
+from mirrormask.search.postgres import batches, connecting, writing
 from mirrormask.search.postgres.address import read_address
-from mirrormask.search.postgres.index import PostgresIndex
+from mirrormask.search.postgres.postgres_index import PostgresIndex
 from mirrormask.search.storing import Storing
 from mirrormask.search.text_encoder import TextEncoder
 from mirrormask.search.tuning import weight_by
@@ -90,7 +90,7 @@ def test_everything_else_that_an_index_can(stored: PostgresIndex, small: Index, 
 def test_the_graph_finds_what_all_rows_give(
     stored: PostgresIndex, small: Index, sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "EXACT", 10)
+    monkeypatch.setattr("mirrormask.search.postgres.stored.EXACT", 10)
     sql(f"ALTER DATABASE {stored.address.url.split('/')[3].split('?')[0]} SET enable_seqscan = off")
     try:
         index = PostgresIndex(url_of(stored))
@@ -315,7 +315,7 @@ def test_searches_from_many_threads(stored: PostgresIndex) -> None:
 
 
 def test_databases_that_cannot_hold_an_index(
-    server: Any, execute: Sql, rows: Rows, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_server: Any, execute: Sql, rows: Rows, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(
         DataError, match=r"postgresql://me@127.0.0.1:1/x cannot be reached .*Start the server"
@@ -323,11 +323,11 @@ def test_databases_that_cannot_hold_an_index(
         open_index("postgresql://me:geheim@127.0.0.1:1/x")
     assert "geheim" not in str(caught.value)
     with pytest.raises(DataError, match='database "nowhere" does not exist.*Create it, or name one that is there'):
-        open_index(server.get_uri("nowhere"))
+        open_index(postgres_server.get_uri("nowhere"))
     name = f"bare_{os.getpid()}"
     execute(f"CREATE DATABASE {name}")
     execute(f"CREATE ROLE guest_{os.getpid()} LOGIN")
-    bare = server.get_uri(name)
+    bare = postgres_server.get_uri(name)
     with pytest.raises(DataError, match="has no pgvector, so it holds no index"):
         open_index(bare)
     guest = bare.replace("//postgres:", f"//guest_{os.getpid()}:")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from mirrormask.search.analysis import Analyzer
+from mirrormask.search.asked import FIRST, Floats, Rows, Told, WordHits
 from mirrormask.search.bm25 import K1, B, counts_of, idf
 from mirrormask.search.dense import EXACT, scores_by
 from mirrormask.search.filters import parse
-from mirrormask.search.parts import FIRST, Floats, Rows, Told, WordHits
 from mirrormask.search.postgres.conditions import Part, to_sql
-from mirrormask.search.postgres.tables import State, Tables
+from mirrormask.search.postgres.index_tables import State, Tables
 
 _BREADTH, _BROADEST = 128, 1000  # of a search in the graph: at least, and what pgvector takes
 _SOME = 5000  # ids that one may have been meant to be
