@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mirrormask.core.engines import Engine
 from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.core.wording import counted
 from mirrormask.models.names import DEFAULT_START
@@ -45,6 +46,7 @@ def build_tables(
     tokens: str | None = None,
     anew: bool = False,
     progress: Progress | None = None,
+    engine: Engine | None = None,
 ) -> dict[str, Any]:
     """Make an index of a source in a database, or add to the one that is there, and return its record.
 
@@ -56,7 +58,12 @@ def build_tables(
             have been made with the same, where any is given.
         anew: leave nothing of an index that is there; it stays until the new one is whole.
         progress: told of every stage.
+        engine: as for an index in a folder; passages are encoded in this process alone.
     """
+    if engine is not None and engine.remote:
+        raise MirrormaskError(
+            "Workers write folders: with --engine ray give --out. Into a database, index in one process, without it."
+        )
     if storing is not None and storing.kind != "fp16":
         raise MirrormaskError(
             f"PostgreSQL keeps vectors as fp16, and --vectors {storing.kind} was asked for. Leave it out, or write a "
