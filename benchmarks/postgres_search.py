@@ -91,7 +91,7 @@ def built(vectors: Any, to: str, folder: Path) -> dict[str, float]:
         graph(*given)
         seconds["hnsw_s"] = time.perf_counter() - begun
 
-    settling._build_graph = timed
+    settling._build_graph = timed  # type: ignore
     places: list[tuple[str, Callable[..., Any], Any]] = [
         ("embedded_write_s", indexing.build_index, folder),
         ("postgres_write_s", writing.build_tables, read_address(to)),

@@ -67,9 +67,9 @@ def test_evaluate_asks_it(cli: Cli, database: str, tiny_folder: Path, sentences:
     folder.mkdir()
     docs = [json.dumps({"id": f"n{n}", "text": text}) for n, text in enumerate(sentences[:20])]
     (folder / "docs.jsonl").write_text("\n".join(docs))
-    asked = [json.dumps({"id": f"q{n}", "text": " ".join(sentences[n].split()[:4])}) for n in range(6)]
+    asked = [json.dumps({"id": f"q{n}", "text": " ".join(sentences[n].split()[:4])}) for n in range(12)]
     (folder / "queries.jsonl").write_text("\n".join(asked))
-    (folder / "qrels.tsv").write_text("\n".join(f"q{n}\tn{n}\t1" for n in range(6)))
+    (folder / "qrels.tsv").write_text("\n".join(f"q{n}\tn{n}\t1" for n in range(12)))
     to = database.replace("//postgres:@", "//postgres:Geheim@") + "&table=judged"
     assert cli("index", folder / "docs.jsonl", "--to", to, "--model", tiny_folder).code == 0
     ran = cli("evaluate", to, "--data", folder, "--json")
