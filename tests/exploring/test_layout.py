@@ -35,6 +35,13 @@ def test_repulsion_is_that_of_all_pairs(spread: float) -> None:
     assert np.abs(found - expected).max() < 0.06 * np.abs(expected).max()
 
 
+def test_repulsion_of_few_points_is_exact() -> None:
+    places = (12 * np.random.default_rng(1).normal(size=(60, 2))).astype(np.float32)
+    expected, _ = forces(places.astype(np.float64))
+    np.testing.assert_allclose(layout._repulsion(places), expected, atol=1e-5 * np.abs(expected).max())
+    assert layout._repulsion(places).dtype == np.float32
+
+
 def test_attraction_is_that_of_all_links() -> None:
     random = np.random.default_rng(2)
     places = random.normal(size=(40, 2)).astype(np.float32)

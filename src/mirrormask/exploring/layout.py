@@ -25,6 +25,7 @@ STEPS, EARLY_STEPS, EARLY_EXAGGERATION = 500, 150, 12.0
 """Steps in all, and those of the first part, in which attraction is so many times stronger."""
 
 _SPACING, _FEWEST_NODES, _MOST_NODES = 0.4, 40, 500
+_FEW = 250  # points of which every pair is looked at sooner than a grid
 _MOMENTUM = (0.5, 0.8)  # in the first part, and then
 
 
@@ -81,6 +82,12 @@ def _attraction(places: Points, heads: NDArray[np.int64], tails: NDArray[np.int6
 
 def _repulsion(places: Points) -> Points:
     """Return the sum over all other points of (y_i − y_j) / (1 + d²)², divided by Z (n, 2)."""
+    if len(places) <= _FEW:
+        apart = places[:, None] - places[None]
+        each = 1 / (1 + np.einsum("ijd,ijd->ij", apart, apart))
+        np.fill_diagonal(each, 0)
+        pushed: Points = np.einsum("ij,ijd->id", each * each, apart) / max(float(each.sum()), 1e-12)
+        return pushed
     from scipy import fft
 
     low, high = places.min(axis=0), places.max(axis=0)

@@ -2,26 +2,45 @@
 
 const kept = "mirrormask-key";
 let key = "";
-try { key = sessionStorage.getItem(kept) ?? ""; } catch { /* kept in this page alone */ }
+try {
+  key = sessionStorage.getItem(kept) ?? "";
+} catch {
+  /* kept in this page alone */
+}
 export const hasKey = () => key !== "";
 const keep = (value) => {
   key = value;
-  try { if (value) sessionStorage.setItem(kept, value); else sessionStorage.removeItem(kept); } catch { /* as above */ }
+  try {
+    if (value) sessionStorage.setItem(kept, value);
+    else sessionStorage.removeItem(kept);
+  } catch {
+    /* as above */
+  }
 };
 
 export class Refused extends Error {}
 
-const pause = (seconds, signal) => new Promise((go, stop) => {
-  const timer = setTimeout(go, 1000 * seconds);
-  signal?.addEventListener("abort", () => { clearTimeout(timer); stop(signal.reason); }, { once: true });
-});
+const pause = (seconds, signal) =>
+  new Promise((go, stop) => {
+    const timer = setTimeout(go, 1000 * seconds);
+    signal?.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        stop(signal.reason);
+      },
+      { once: true },
+    );
+  });
 
 const sentence = async (answer) => {
   try {
     const { error, detail } = await answer.json();
     const told = error?.message ?? error ?? detail;
     if (typeof told === "string" && told) return told;
-  } catch { /* not JSON */ }
+  } catch {
+    /* not JSON */
+  }
   return `The server answered ${answer.status}. Try again, or look at what it printed.`;
 };
 
@@ -32,12 +51,19 @@ export const ask = async (path, body, signal, tries = 3) => {
   if (body) headers["Content-Type"] = "application/json";
   let answer;
   try {
-    answer = await fetch(`api/${path}`, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal, credentials: "omit" });
+    answer = await fetch(`api/${path}`, {
+      method: body ? "POST" : "GET",
+      headers,
+      body: body && JSON.stringify(body),
+      signal,
+      credentials: "omit",
+    });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Refused("The server does not answer. See whether it is still running, then try again.");
   }
-  if (answer.status === 202) { // it is being made
+  if (answer.status === 202) {
+    // it is being made
     await pause(Math.min(10, Number(answer.headers.get("Retry-After")) || 1), signal);
     return ask(path, body, signal, tries);
   }
@@ -70,27 +96,41 @@ export const latest = () => {
 };
 
 // ---- the key ----
-const dialog = document.getElementById("key"), field = document.getElementById("key-field");
+const dialog = document.getElementById("key"),
+  field = document.getElementById("key-field");
 let waiting = null;
 
 const wanted = (told) => {
   const tried = key !== "";
   document.getElementById("key-button").hidden = false;
-  document.getElementById("key-told").textContent = tried ? told : "Whoever runs it gave you one. It is kept until this tab is closed.";
+  document.getElementById("key-told").textContent = tried
+    ? told
+    : "Whoever runs it gave you one. It is kept until this tab is closed.";
+  document.getElementById("key-forget").textContent = tried ? "Forget it" : "Cancel";
   waiting ??= new Promise((go, stop) => {
     dialog.returnValue = field.value = "";
     dialog.showModal();
     field.focus();
-    dialog.addEventListener("close", () => {
-      waiting = null;
-      const typed = dialog.returnValue === "use" ? field.value.trim() : "";
-      field.value = "";
-      if (typed) { keep(typed); go(); } else stop(new Refused("This server asks for a key. Press the key at the top right to give it."));
-    }, { once: true });
+    dialog.addEventListener(
+      "close",
+      () => {
+        waiting = null;
+        const typed = dialog.returnValue === "use" ? field.value.trim() : "";
+        field.value = "";
+        if (typed) {
+          keep(typed);
+          go();
+        } else stop(new Refused("This server asks for a key. Press the key at the top right to give it."));
+      },
+      { once: true },
+    );
   });
   return waiting;
 };
 
 export const askForKey = (done) => wanted("Give the key to use from now on.").then(done, () => {});
 
-document.getElementById("key-forget").addEventListener("click", () => { keep(""); dialog.close("forgotten"); });
+document.getElementById("key-forget").addEventListener("click", () => {
+  keep("");
+  dialog.close("forgotten");
+});

@@ -4,15 +4,20 @@ const NAMES = ["q", "mode", "like", "text", "index", "at"];
 const blank = () => ({ view: "search", q: "", mode: "", like: "", text: "", index: "", at: "", where: {} });
 
 export const read = (hash) => {
-  const [view, rest = ""] = hash.replace(/^#/, "").split(/\?(.*)/s), state = { ...blank(), view: view || "search" };
+  const [view, rest = ""] = hash.replace(/^#/, "").split(/\?(.*)/s),
+    state = { ...blank(), view: view || "search" };
   for (const [name, value] of new URLSearchParams(rest)) {
     if (name.startsWith("where.")) {
       try {
-        const given = JSON.parse(value), { from, to } = given ?? {};
+        const given = JSON.parse(value),
+          { from, to } = given ?? {};
         const values = [given].flat().filter((each) => each === null || typeof each !== "object");
         if (values.length) state.where[name.slice(6)] = values;
-        else if (Number.isFinite(from ?? to)) state.where[name.slice(6)] = { ...(Number.isFinite(from) && { from }), ...(Number.isFinite(to) && { to }) };
-      } catch { /* an address that was cut is read as far as it goes */ }
+        else if (Number.isFinite(from ?? to))
+          state.where[name.slice(6)] = { ...(Number.isFinite(from) && { from }), ...(Number.isFinite(to) && { to }) };
+      } catch {
+        /* an address that was cut is read as far as it goes */
+      }
     } else if (NAMES.includes(name)) state[name] = value;
   }
   return state;
@@ -32,7 +37,10 @@ export const condition = (where) => {
   const parts = Object.entries(where).flatMap(([column, chosen]) => {
     const name = `\`${column}\``;
     if (Array.isArray(chosen)) return chosen.length ? [`${name} in (${chosen.map(literal).join(", ")})`] : [];
-    return [["from", ">="], ["to", "<="]].flatMap(([side, sign]) => (Number.isFinite(chosen[side]) ? [`${name} ${sign} ${chosen[side]}`] : []));
+    return [
+      ["from", ">="],
+      ["to", "<="],
+    ].flatMap(([side, sign]) => (Number.isFinite(chosen[side]) ? [`${name} ${sign} ${chosen[side]}`] : []));
   });
   return parts.length ? parts.join(" and ") : null;
 };

@@ -1,7 +1,14 @@
 // Light or dark: as the system has it, until the switch says otherwise. Run before the page is drawn, so that it never flashes.
 (() => {
-  const system = matchMedia("(prefers-color-scheme: dark)"), kept = "mirrormask-theme";
-  const remembered = () => { try { return localStorage.getItem(kept); } catch { return null; } };
+  const system = matchMedia("(prefers-color-scheme: dark)"),
+    kept = "mirrormask-theme";
+  const remembered = () => {
+    try {
+      return localStorage.getItem(kept);
+    } catch {
+      return null;
+    }
+  };
   const put = (theme) => {
     document.documentElement.dataset.theme = theme;
     document.getElementById("theme")?.setAttribute("aria-pressed", theme === "dark");
@@ -14,7 +21,11 @@
     put(now());
     document.getElementById("theme").addEventListener("click", () => {
       const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-      try { localStorage.setItem(kept, theme); } catch { /* a browser that keeps nothing still switches */ }
+      try {
+        localStorage.setItem(kept, theme);
+      } catch {
+        /* a browser that keeps nothing still switches */
+      }
       put(theme);
     });
   });
