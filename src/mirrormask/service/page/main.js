@@ -54,6 +54,7 @@ const show = async () => {
   choose();
   const names = Object.keys(VIEWS).filter(page.can);
   if (!names.includes(page.state.view)) page.state.view = names[0];
+  if (!page.served.modes?.includes(page.state.mode)) page.state.mode = "";
   const { view, q, mode } = page.state,
     [label, build, asks] = VIEWS[view];
   views[view] ??= build(page);
