@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
+from mirrormask.core.errors import MirrormaskError
 from mirrormask.models.bulk import encode_texts
 from mirrormask.models.encoder import load, pooling_of, save_encoder
 
@@ -15,6 +18,15 @@ def test_it_begins_as_the_written_template(tiny: Callable[..., Any], sentences: 
     soft, written = tiny(pooling="soft-prompt"), tiny(pooling="mask-prompt")
     np.testing.assert_allclose(soft.encode(sentences[:5]), written.encode(sentences[:5]), atol=1e-6)
     assert len(soft[0].prompt()) == 7  # this, sentence, a colon, two quotes, means, a full stop
+
+
+def test_a_prompt_of_another_template_is_refused(tiny: Callable[..., Any], tmp_path: Path) -> None:
+    save_encoder(tiny(pooling="soft-prompt"), tmp_path / "model")
+    config = tmp_path / "model" / "sentence_bert_config.json"
+    known = json.loads(config.read_text())
+    config.write_text(json.dumps({**known, "template": "{text} means [MASK]."}))
+    with pytest.raises(MirrormaskError, match=r"holds \(7, 32\) numbers, and the words of its template take \(2, 32\)"):
+        load(tmp_path / "model", device="cpu")
 
 
 def test_it_is_saved_with_the_encoder(tiny: Callable[..., Any], sentences: list[str], tmp_path: Path) -> None:

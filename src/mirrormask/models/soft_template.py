@@ -15,7 +15,9 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from transformers.utils.hub import cached_file
 
+from mirrormask.core.errors import ModelError
 from mirrormask.models.mask_prompt import TEMPLATE, PromptedTransformer
 from mirrormask.models.soft_prompt import SoftPrompt
 
@@ -41,8 +43,7 @@ class SoftPromptedTransformer(PromptedTransformer):
         self._from_end = len(suffix) - behind
         words = torch.from_numpy(np.concatenate([prefix[self._before], suffix[behind]]))
         values = self.model.get_input_embeddings().weight.detach()[words]
-        kept = Path(model_name_or_path) / FILE
-        self.prompt = SoftPrompt.of(load_file(kept)["embeddings"] if kept.is_file() else values)
+        self.prompt = SoftPrompt.of(_kept(model_name_or_path, values))
 
     def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         """Add the token states, as the transformer gives them for the learned words."""
@@ -77,3 +78,22 @@ class SoftPromptedTransformer(PromptedTransformer):
         super().save(output_path, *args, **kwargs)
         values = self.prompt().detach().cpu().contiguous()
         save_file({"embeddings": values}, Path(output_path) / FILE)
+
+
+def _kept(name: str, words: Tensor) -> Tensor:
+    """Return the learned embeddings that were saved with a model, or those of the words where none were."""
+    kept = cached_file(
+        name,
+        FILE,
+        _raise_exceptions_for_missing_entries=False,
+        _raise_exceptions_for_connection_errors=False,
+    )
+    if kept is None:
+        return words
+    learned = load_file(kept)["embeddings"]
+    if learned.shape != words.shape:
+        raise ModelError(
+            f"{FILE} of {name} holds {tuple(learned.shape)} numbers, and the words of its template take "
+            f"{tuple(words.shape)}. Open it with the template it was trained with."
+        )
+    return learned
