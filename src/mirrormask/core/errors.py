@@ -25,6 +25,10 @@ class DataError(MirrormaskError):
     exit_code = 3
 
 
+class Unreachable(DataError):
+    """A server that data is kept on cannot be asked now."""
+
+
 class ModelError(MirrormaskError):
     """A model name, folder or checkpoint that cannot be used."""
 

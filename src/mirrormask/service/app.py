@@ -43,7 +43,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from mirrormask import __version__
-from mirrormask.core.errors import MirrormaskError, ModelError
+from mirrormask.core.errors import MirrormaskError, ModelError, Unreachable
 from mirrormask.core.similarity import paired_cosine, unit_rows
 from mirrormask.exploring.text_map import FEWEST
 from mirrormask.service import examples
@@ -123,6 +123,8 @@ def _answer_errors(app: FastAPI, service: Service) -> None:
         message = without_paths(str(error), names)
         if isinstance(error, NotFound):
             return error_response(404, message, "not_found")
+        if isinstance(error, Unreachable):
+            return error_response(503, message, "unreachable")
         if isinstance(error, ModelError):
             return error_response(500, message, "model_error")
         return error_response(400, message, "invalid_value")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.search.generations import MANIFEST, is_index, read_manifest
+from mirrormask.search.postgres.address import is_address, read_address
+from mirrormask.search.postgres.connecting import connect
 
 _ORIGIN = re.compile(r"https?://[^/\s*]+")
 
@@ -17,11 +19,13 @@ def check_arguments(arguments: Sequence[str]) -> None:
     """Say at once, before anything slow is imported, what is plainly neither an index nor a model.
 
     Raises:
-        DataError: a folder is neither, or an index is damaged.
+        DataError: a folder is neither, an index is damaged, or a database cannot be reached.
     """
     for argument in arguments:
         folder = Path(argument).expanduser()
-        if is_index(folder):
+        if is_address(argument):
+            connect(read_address(argument)).close()
+        elif is_index(folder):
             read_manifest(folder)
         elif folder.is_dir() and not any((folder / name).is_file() for name in _MODELS):
             raise DataError(

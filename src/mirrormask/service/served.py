@@ -18,8 +18,9 @@ from mirrormask.core.batch import Tokens
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.models.bulk import Tokenizing, encode_tokens, token_budget
 from mirrormask.models.encoder import load
-from mirrormask.search.generations import MANIFEST, is_index
-from mirrormask.search.index import Index
+from mirrormask.search.opening import is_index, open_index
+from mirrormask.search.postgres.address import is_address, read_address
+from mirrormask.search.searching import SearchIndex
 from mirrormask.search.text_encoder import TextEncoder
 
 Floats = NDArray[np.float32]
@@ -78,7 +79,7 @@ class Generation:
         before: the generation that it follows, whose model it keeps where that is the same.
     """
 
-    def __init__(self, index: Index, before: Generation | None = None) -> None:
+    def __init__(self, index: SearchIndex, before: Generation | None = None) -> None:
         self.index = index
         encoder = index.encoder
         if before is not None and before.index.encoder.facts.fingerprint == encoder.facts.fingerprint:
@@ -105,15 +106,13 @@ class Served:
     """
 
     def __init__(self, argument: str, name: str, *, model: str | None = None) -> None:
-        argument = str(Path(argument).expanduser())
+        argument = argument if is_address(argument) else str(Path(argument).expanduser())
         self.name, self._argument, self._model = name, argument, model
         self.generation: Generation | None = None
         self.reloads = self.failures = 0
-        self._seen: tuple[int, ...] = ()
         self._told = ""
-        if is_index(Path(argument)):
-            self._seen = self._stamp()
-            self.generation = Generation(Index.open(argument, model=model))
+        if is_index(argument):
+            self.generation = Generation(open_index(argument, model=model))
             self.encoder_name = _shown(self.generation.index.encoder.facts.name)
         else:
             self._loaded = load(argument)
@@ -139,10 +138,9 @@ class Served:
         if self.generation is None:
             return
         try:
-            seen = self._stamp()
-            if seen == self._seen:
+            if not self.generation.index.changed():
                 return
-            self.generation = Generation(Index.open(self._argument, model=self._model), self.generation)
+            self.generation = Generation(open_index(self._argument, model=self._model), self.generation)
             self.encoder_name = _shown(self.generation.index.encoder.facts.name)
             self.__dict__.pop("texts", None)
         except (MirrormaskError, OSError) as error:
@@ -152,12 +150,7 @@ class Served:
                 sys.stderr.write(f"{self.name} was replaced and cannot be opened, so the one before stays: {error}\n")
             return
         self._told = ""
-        self._seen = seen
         self.reloads += 1
-
-    def _stamp(self) -> tuple[int, ...]:
-        facts = (Path(self._argument) / MANIFEST).stat()
-        return facts.st_mtime_ns, facts.st_ino, facts.st_size
 
     def about(self) -> dict[str, Any]:
         """Return what there is to know of it, without a path."""
@@ -178,7 +171,7 @@ class Served:
         """Return the paths that no answer may name, and what is said instead."""
         paths = {self._argument, str(Path(self._argument).resolve()), self.model_folder}
         if self.generation is not None:
-            paths.add(self.generation.index.encoder.facts.name)
+            paths |= {self.generation.index.encoder.facts.name, self.generation.index.name}
         return {path: _shown(path) for path in paths}
 
 
@@ -199,6 +192,8 @@ def open_all(arguments: Sequence[str], *, model: str | None = None) -> list[Serv
 
 def _shown(name: str) -> str:
     """Return a name without the folders above it, which say nothing about what is served."""
+    if is_address(name):
+        return read_address(name).table
     path = Path(name).expanduser()
     if path.is_dir():
         path = path.resolve()

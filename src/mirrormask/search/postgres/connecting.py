@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from mirrormask.core.errors import DataError, MirrormaskError, MissingExtra
+from mirrormask.core.errors import DataError, MirrormaskError, MissingExtra, Unreachable
 from mirrormask.search.postgres.address import Address
 
 PGVECTOR = (0, 8)
@@ -38,14 +38,16 @@ def speaking(address: Address) -> Iterator[None]:
     try:
         yield
     except driver.Error as error:
-        raise DataError(address.without_secrets(_sentence(address, error))) from None
+        lost = isinstance(error, (driver.OperationalError, driver.InterfaceError))
+        kind = Unreachable if lost else DataError
+        raise kind(address.without_secrets(_sentence(address, error))) from None
 
 
 def connect(address: Address) -> Any:
     """Return a new connection, in which every statement is a transaction unless it is told otherwise.
 
     Raises:
-        DataError: the database cannot be reached.
+        Unreachable: the database cannot be reached.
     """
     driver = psycopg()
     try:
@@ -54,7 +56,7 @@ def connect(address: Address) -> Any:
         )
     except driver.Error as error:
         why = address.without_secrets(_first_line(error))
-        raise DataError(f"The database {address} cannot be reached ({why}). {_way_out(why)}") from None
+        raise Unreachable(f"The database {address} cannot be reached ({why}). {_way_out(why)}") from None
 
 
 def check_pgvector(connection: Any, address: Address, *, create: bool = False) -> None:
