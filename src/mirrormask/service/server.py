@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from mirrormask.core.errors import MirrormaskError, MissingExtra
+from mirrormask.core.errors import MirrormaskError, MissingExtra, between
 
 _LAST_REQUESTS = 1.0  # seconds in which requests still come in on connections that are open
 _CONNECTIONS = 1000
@@ -33,14 +33,15 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         MirrormaskError: the port is in use or may not be taken, or there is no such address here.
     """
+    between("port", port, 0, 65_536, of="the service")  # the system would take the rest of a division
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         taken = socket.socket(family, kind, protocol)
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(address)
         taken.listen(1024)
-    except (OSError, OverflowError) as error:
-        number = getattr(error, "errno", None)
+    except OSError as error:
+        number = error.errno
         if number == errno.EADDRINUSE:
             raise MirrormaskError(
                 f"The port {port} of {host} is in use. Choose another with --port, or --port 0 for any that is free."
