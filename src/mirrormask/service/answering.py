@@ -49,7 +49,7 @@ class Service:
         self.batcher = Batcher(self.limits.waiting, self.meters.encoded)
         self.ending = False
         self._searching = ThreadPoolExecutor(4, thread_name_prefix="searching")
-        self._mapping, self._probing = (ThreadPoolExecutor(1, thread_name_prefix=name) for name in ("map", "probe"))
+        self._probing = ThreadPoolExecutor(1, thread_name_prefix="probing")
         self._masked: dict[bool, tuple[str, MaskedLM]] = {}  # for Chinese and for all else, used in one thread
 
     @property
@@ -135,7 +135,7 @@ class Service:
         self, served: Served, what: str, make: Callable[[str, Generation], dict[str, Any]]
     ) -> dict[str, Any] | None:
         generation = _generation(served)
-        future: Future[dict[str, Any]] = generation.once(what, partial(make, served.name, generation), self._mapping)
+        future: Future[dict[str, Any]] = generation.once(what, partial(make, served.name, generation))
         done, _ = await asyncio.wait([asyncio.wrap_future(future)], timeout=_PATIENCE)
         return future.result() if done else None
 
@@ -170,8 +170,8 @@ class Service:
     def close(self) -> None:
         """End the threads, once they have answered."""
         self.batcher.close()
-        for pool in (self._searching, self._probing, self._mapping):
-            pool.shutdown(wait=pool is not self._mapping, cancel_futures=True)
+        for pool in (self._searching, self._probing):
+            pool.shutdown(cancel_futures=True)
 
 
 def _generation(served: Served) -> Generation:

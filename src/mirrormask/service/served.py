@@ -6,7 +6,7 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -86,14 +86,25 @@ class Generation:
             encoder.model = before.index.encoder.model
         self.queries, self.facets = Queries(encoder), index.facets()  # now, since its files may go
         self._made: dict[str, Future[Any]] = {}
-        self._making = threading.Lock()
+        self._asking, self._making = threading.Lock(), threading.Lock()
 
-    def once(self, name: str, make: Callable[[], Any], pool: ThreadPoolExecutor) -> Future[Any]:
-        """Return what is made of this generation when it is first asked for, and kept."""
-        with self._making:
+    def once(self, name: str, make: Callable[[], Any]) -> Future[Any]:
+        """Return what is made of this generation when it is first asked for, and kept; one thing is made at a time.
+
+        The thread is a daemon: nobody waits for a map when the service ends.
+        """
+        with self._asking:
             if name not in self._made or (self._made[name].done() and self._made[name].exception()):
-                self._made[name] = pool.submit(make)
+                self._made[name] = done = Future()
+                threading.Thread(target=self._make, args=(make, done), name=name, daemon=True).start()
             return self._made[name]
+
+    def _make(self, make: Callable[[], Any], done: Future[Any]) -> None:
+        with self._making:
+            try:
+                done.set_result(make())
+            except BaseException as error:
+                done.set_exception(error)
 
 
 class Served:
