@@ -16,6 +16,9 @@ from mirrormask.models.bulk import encode_texts
 from mirrormask.models.encoder import load
 from mirrormask.probing.sentence import probe_sentence
 from mirrormask.search.index import Index
+from mirrormask.service.answering import Service
+from mirrormask.service.app import make_app
+from mirrormask.service.served import open_all
 
 QUERY = "the old baker finds bread"
 
@@ -193,3 +196,24 @@ def test_the_examples_of_the_documentation_work(client: TestClient) -> None:
             assert set(found.json()) == set(shown) or path == "/api/similarity", path
             tried += 1
     assert tried == 8
+
+
+def test_columns_with_numbers_and_signs_that_json_has_not(tmp_path: Path, tiny_folder: Path) -> None:
+    rows = [
+        {
+            "id": "a",
+            "text": "the old baker",
+            "price": float("nan"),
+            "name": "half \ud800",
+            "more": {"x": [float("inf")]},
+        },
+        {"id": "b", "text": "a young pilot", "price": 2.5, "name": "whole", "more": None},
+    ]
+    service = Service(open_all([str(Index.build(rows, tmp_path / "odd", model=str(tiny_folder)).folder)]))
+    client = TestClient(make_app(service))
+    hits = client.post("/api/search", json={"query": "the old baker", "top": 2}).json()["hits"]
+    assert {hit["id"]: hit["metadata"]["price"] for hit in hits} == {"a": None, "b": 2.5}
+    about = client.get("/api/about").json()["served"][0]["columns"]
+    service.close()
+    price = next(column for column in about if column["name"] == "price")
+    assert [value["value"] for value in price["values"]] == [2.5]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from mirrormask.core.errors import ModelError
 from mirrormask.search.index import Index
+from mirrormask.service.answering import Service
 from mirrormask.service.served import Served, open_all
 
 
@@ -57,3 +59,17 @@ def test_names_tell_apart_and_hold_no_folders(notes_index: Path, copied: Path, t
     served = open_all([str(copied), str(again)])
     assert [each.name for each in served] == ["mine", "mine-2"]
     assert all("/" not in str(each.about()) for each in served)
+
+
+def test_a_column_that_was_not_read_before_its_files_went_is_asked_of_the_new_one(
+    copied: Path, notes: list[dict[str, Any]], tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mirrormask.search.index._LONG_COLUMN", 10)
+    service = Service([Served(str(copied), "mine")])
+    (column,) = [each for each in service.served[0].about()["columns"] if each["name"] == "year"]
+    assert column["values"] == [] and column["different"] is None
+    Index.build(notes[:7], copied, model=str(tiny_folder))
+    options = {"mode": "both", "top": 40, "where": "year >= 2000"}
+    found = asyncio.run(service.search(service.served[0], "the old baker", **options))
+    service.close()
+    assert len(found) == 7 and service.served[0].reloads == 1

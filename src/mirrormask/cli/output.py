@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import math
 import signal
 import sys
 import warnings
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mirrormask.core.errors import MirrormaskError, MirrormaskWarning
+from mirrormask.core.finite import finite
 
 if TYPE_CHECKING:
     from mirrormask.reporting.tables import Table
@@ -185,20 +185,11 @@ def _warnings_are_ours(arguments: Sequence[str]) -> Iterator[None]:
         yield
 
 
-def _finite(value: Any) -> Any:
-    """Return the value with null for every number that JSON cannot write."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _write_json(content: dict[str, Any], indent: int | None = None) -> None:
     from mirrormask.cli.terminal import clean_json
 
     plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
-    sys.stdout.write(clean_json(json.dumps(_finite(content), ensure_ascii=plain, indent=indent, default=str)) + "\n")
+    sys.stdout.write(clean_json(json.dumps(finite(content), ensure_ascii=plain, indent=indent, default=str)) + "\n")
     sys.stdout.flush()
 
 

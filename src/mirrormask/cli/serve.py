@@ -50,20 +50,20 @@ def serve(
     check_arguments(what)
     check_origins(cors)
     known = read_keys(keys)
-    taken = listen(host, port)  # before anything slow is imported
     output = Output(as_json=as_json, quiet=quiet)
-    if not is_loopback(host) and not known:
-        output.say(f"Warning: everyone who reaches {host} may ask, since there are no keys. Give them with --keys.")
-    from mirrormask.service.answering import Service
-    from mirrormask.service.app import make_app
-    from mirrormask.service.served import open_all
+    with listen(host, port) as taken:  # before anything slow is imported
+        if not is_loopback(host) and not known:
+            output.say(f"Warning: everyone who reaches {host} may ask, since there are no keys. Give them with --keys.")
+        from mirrormask.service.answering import Service
+        from mirrormask.service.app import make_app
+        from mirrormask.service.served import open_all
 
-    served = open_all(what, model=model)
-    address = f"[{host}]" if ":" in host else host
-    url = f"http://{address}:{taken.getsockname()[1]}"
-    names = [each.name for each in served]
-    output.result({"url": url, "served": names}, lambda: output.line(f"Serving {', '.join(names)} on {url}"))
-    output.say(f"Search at {url}, the API at {url}/docs. Ctrl-C ends it.")
-    service = Service(served, limits)
-    hosts = allowed_hosts(host, allowed_host)
-    run(make_app(service, keys=known, hosts=hosts, origins=cors), service, taken)
+        served = open_all(what, model=model)
+        address = f"[{host}]" if ":" in host else host
+        url = f"http://{address}:{taken.getsockname()[1]}"
+        names = [each.name for each in served]
+        output.result({"url": url, "served": names}, lambda: output.line(f"Serving {', '.join(names)} on {url}"))
+        output.say(f"Search at {url}, the API at {url}/docs. Ctrl-C ends it.")
+        service = Service(served, limits)
+        hosts = allowed_hosts(host, allowed_host)
+        run(make_app(service, keys=known, hosts=hosts, origins=cors), service, taken)

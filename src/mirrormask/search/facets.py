@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mirrormask.core.finite import finite
 from mirrormask.search.metadata import Column
 
 MOST_VALUES = 30
@@ -32,7 +33,7 @@ def facet(name: str, column: Column, alive: NDArray[np.bool_]) -> dict[str, Any]
     held: Counter[str] = Counter()
     for value, count in zip(column.values, counts, strict=True):
         for each in value if isinstance(value, list) else [value]:
-            if count and each not in (None, "") and not isinstance(each, (dict, list)):
+            if count and finite(each) not in (None, "") and not isinstance(each, (dict, list)):
                 held[json.dumps(each, ensure_ascii=False)] += count
     found["different"] = len(held)
     if len(held) <= _MOST_DIFFERENT and "`" not in name:

@@ -24,6 +24,8 @@ from mirrormask.search.searching import SearchIndex
 from mirrormask.search.storing import Storing
 from mirrormask.search.text_encoder import TextEncoder
 
+_LONG_COLUMN = 4_000_000  # bytes of values, from which a column is texts or ids and no choice
+
 
 class Index(SearchIndex):
     """An index on disk, opened for reading: as it is now, whatever a writer does meanwhile.
@@ -140,8 +142,13 @@ class Index(SearchIndex):
         return None if number is None else self._library.id(number)
 
     def facets(self) -> list[dict[str, Any]]:
-        """Return what each column holds, with counts and the conditions that ask for it."""
-        return [facet(name, self._library.column(name), ~self._opened.dead) for name in self.columns]
+        """Return what each column holds, with counts and the conditions that ask for it; of a long one its name."""
+        return [
+            {"name": name, "numeric": False, "different": None, "values": []}
+            if self._library.column_size(name) > _LONG_COLUMN
+            else facet(name, self._library.column(name), ~self._opened.dead)
+            for name in self.columns
+        ]
 
     def documents(self, most: int, *, seed: int = 42) -> tuple[list[str], list[str], NDArray[np.float32]]:
         """Return the ids, texts and vectors (n, d) of the documents, or of a sample where there are more than `most`.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mirrormask.data.text.store import ArrayWriter, RaggedReader, RaggedWriter
 from mirrormask.search.documents import Document
-from mirrormask.search.metadata import Column, ColumnsWriter, names_in, read_column
+from mirrormask.search.metadata import Column, ColumnsWriter, column_size, names_in, read_column
 
 Rows = NDArray[np.int64]
 
@@ -93,6 +93,10 @@ class Library:
         if name not in self._columns:
             self._columns[name] = read_column(self.folder / "columns", name)
         return self._columns[name]
+
+    def column_size(self, name: str) -> int:
+        """Return the bytes of a column's values on disk."""
+        return column_size(self.folder / "columns", name)
 
     def id(self, number: int) -> str:
         """Return the id of a document."""

@@ -87,6 +87,11 @@ def column_of(values: Sequence[Any], codes: NDArray[Any]) -> Column:
     return Column(values, codes, numeric)
 
 
+def column_size(folder: Path, name: str) -> int:
+    """Return the bytes of a column's values on disk."""
+    return (folder / f"{names_in(folder).index(name)}.json").stat().st_size
+
+
 def names_in(folder: Path) -> list[str]:
     """Return the names of the columns that were written below a folder."""
     return list(read_json(folder / _NAMES))

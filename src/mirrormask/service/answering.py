@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,14 @@ from mirrormask.exploring.texts import Texts
 from mirrormask.models.masked_lm import MaskedLM
 from mirrormask.models.names import CHINESE_MODEL, DEFAULT_MODEL
 from mirrormask.probing.sentence import probe_sentence, split
+from mirrormask.search.hits import Hit
 from mirrormask.service.batcher import Batcher
 from mirrormask.service.bodies import MOST_WORDS
 from mirrormask.service.limits import Limits
 from mirrormask.service.meters import Meters
 from mirrormask.service.served import Generation, Served
+
+Answer = TypeVar("Answer")
 
 MAPPED, COMPARED = 5_000, 20_000
 """Documents that a map shows, and among which duplicates are looked for; of more, a sample."""
@@ -76,22 +79,35 @@ class Service:
 
     async def search(self, served: Served, query: str, **options: Any) -> list[dict[str, Any]]:
         """Return the hits of a query, as `search --json` shows them."""
-        generation = _generation(served)
         if not query.strip():
             raise MirrormaskError("The query is empty. Say what to look for.")
-        vectors = None
-        if options["mode"] != "words":
-            vectors, _ = await self.batcher.encode(generation.queries, [query])
-        found = await self.run(partial(generation.index.search_many, [query], vectors=vectors, **options))
-        return [hit.to_dict() for hit in found[0]]
+
+        async def ask(generation: Generation) -> list[list[Hit]]:
+            vectors = None
+            if options["mode"] != "words":
+                vectors, _ = await self.batcher.encode(generation.queries, [query])
+            return await self.run(partial(generation.index.search_many, [query], vectors=vectors, **options))
+
+        return [hit.to_dict() for hit in (await self._asked(served, ask))[0]]
 
     async def similar(self, served: Served, identity: str, **options: Any) -> list[dict[str, Any]]:
         """Return documents like one."""
+
+        async def ask(generation: Generation) -> list[Hit]:
+            return await self.run(partial(generation.index.like, identity, **options))
+
         try:
-            found = await self.run(partial(_generation(served).index.like, identity, **options))
+            return [hit.to_dict() for hit in await self._asked(served, ask)]
         except DataError as error:
             raise NotFound(str(error)) from None
-        return [hit.to_dict() for hit in found]
+
+    async def _asked(self, served: Served, ask: Callable[[Generation], Awaitable[Answer]]) -> Answer:
+        """Ask an index; where it was replaced and a file is gone that was not read yet, the one in its place."""
+        try:
+            return await ask(_generation(served))
+        except FileNotFoundError:
+            await self.run(served.refresh)
+            return await ask(_generation(served))
 
     async def encode(self, served: Served, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
         """Return the vectors of texts and how many tokens they were."""

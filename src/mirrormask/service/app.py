@@ -39,7 +39,7 @@ import numpy as np
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from mirrormask import __version__
@@ -63,6 +63,7 @@ from mirrormask.service.bodies import (
 )
 from mirrormask.service.errors_json import error_response, without_paths
 from mirrormask.service.gate import Door, Gate
+from mirrormask.service.json_answer import JsonAnswer
 from mirrormask.service.keys import Keys
 from mirrormask.service.openai_api import openai_routes
 from mirrormask.service.page_files import KINDS, PageFiles
@@ -118,7 +119,7 @@ def make_app(
 
 def _answer_errors(app: FastAPI, service: Service) -> None:
     @app.exception_handler(MirrormaskError)
-    async def refused(request: Any, error: MirrormaskError) -> JSONResponse:
+    async def refused(request: Any, error: MirrormaskError) -> JsonAnswer:
         names = {path: name for each in service.served for path, name in each.hidden().items()}
         message = without_paths(str(error), names)
         if isinstance(error, NotFound):
@@ -130,11 +131,11 @@ def _answer_errors(app: FastAPI, service: Service) -> None:
         return error_response(400, message, "invalid_value")
 
     @app.exception_handler(Full)
-    async def full(request: Any, error: Full) -> JSONResponse:
+    async def full(request: Any, error: Full) -> JsonAnswer:
         return error_response(429, str(error), "too_many_texts", retry_after=error.seconds)
 
     @app.exception_handler(RequestValidationError)
-    async def misshapen(request: Any, error: RequestValidationError) -> JSONResponse:
+    async def misshapen(request: Any, error: RequestValidationError) -> JsonAnswer:
         first = error.errors()[0]
         place = [str(part) for part in first["loc"][1:]]  # after where it stands: body or query
         where = ".".join(place)[:100].encode("utf-8", "replace").decode()
@@ -145,7 +146,7 @@ def _answer_errors(app: FastAPI, service: Service) -> None:
         return error_response(status, f"{where or 'The body'}: {said}.", "invalid_body", param=where or None)
 
     @app.exception_handler(HTTPException)
-    async def http(request: Any, error: HTTPException) -> JSONResponse:
+    async def http(request: Any, error: HTTPException) -> JsonAnswer:
         said = {404: "There is nothing under this path. /docs lists what there is.", 405: "Not with this method."}
         message = said.get(error.status_code, str(error.detail))
         return error_response(error.status_code, message, "http_error", headers=error.headers)
@@ -173,9 +174,9 @@ def _pages(app: FastAPI, service: Service) -> None:
         return Response(STYLE, media_type=KINDS["css"])
 
     @app.get("/health", tags=["The service"], summary="Is it there", responses=examples.plain({"status": "ok"}))
-    async def health() -> JSONResponse:
+    async def health() -> JsonAnswer:
         """Answers without a key; 503 while the server ends."""
-        return JSONResponse({"status": "ending"}, 503) if service.ending else JSONResponse({"status": "ok"})
+        return JsonAnswer({"status": "ending"}, 503) if service.ending else JsonAnswer({"status": "ok"})
 
     @app.get("/metrics", tags=["The service"], summary="Counters for Prometheus", response_class=Response)
     async def metrics() -> Response:
@@ -185,7 +186,7 @@ def _pages(app: FastAPI, service: Service) -> None:
 
 def _questions(app: FastAPI, service: Service, keys: bool) -> None:
     @app.get("/api/about", tags=["Search"], summary="What is served", responses=examples.said(examples.ABOUT))
-    async def about() -> JSONResponse:
+    async def about() -> JsonAnswer:
         """Indexes and models by name, their columns with what stands in them, and how much may be asked."""
         found = [each.about() for each in service.served]
         for each in found:
@@ -193,25 +194,25 @@ def _questions(app: FastAPI, service: Service, keys: bool) -> None:
                 each |= {"map": each["documents"] >= FEWEST, "duplicates": each["documents"] >= 2}
         limits = {"texts": MOST_TEXTS, "hits": MOST_HITS, "words": MOST_WORDS, "bytes": service.limits.size}
         more = {"compare": len(service.indexes) > 1, "probe": True, "limits": limits, "keys": keys}
-        return JSONResponse({"version": __version__, "served": found, **more})
+        return JsonAnswer({"version": __version__, "served": found, **more})
 
     @app.post("/api/search", tags=["Search"], summary="Find documents", responses=examples.said(examples.SEARCH))
-    async def search(body: SearchBody) -> JSONResponse:
+    async def search(body: SearchBody) -> JsonAnswer:
         """The best documents, each with its best passage, the words that match, and what was found by which part."""
         served = service.index(body.index)
         options = {"mode": body.mode, "top": body.top, "where": body.where}
         hits = await service.search(served, body.query, **options)
-        return JSONResponse({"index": served.name, "query": body.query, **options, "hits": hits})
+        return JsonAnswer({"index": served.name, "query": body.query, **options, "hits": hits})
 
     @app.post("/api/similar", tags=["Search"], summary="More like one", responses=examples.said(examples.SIMILAR))
-    async def similar(body: SimilarBody) -> JSONResponse:
+    async def similar(body: SimilarBody) -> JsonAnswer:
         """Documents like the one with an id."""
         served = service.index(body.index)
         hits = await service.similar(served, body.id, mode=body.mode, top=body.top, where=body.where)
-        return JSONResponse({"index": served.name, "id": body.id, "hits": hits})
+        return JsonAnswer({"index": served.name, "id": body.id, "hits": hits})
 
     @app.post("/api/compare", tags=["Search"], summary="Side by side", responses=examples.said(examples.COMPARE))
-    async def compare(body: CompareBody) -> JSONResponse:
+    async def compare(body: CompareBody) -> JsonAnswer:
         """One query, answered by every index that is served."""
         indexes = service.indexes
         if len(indexes) < 2:
@@ -222,36 +223,36 @@ def _questions(app: FastAPI, service: Service, keys: bool) -> None:
             {"index": each.name, "model": each.encoder_name, "hits": hits}
             for each, hits in zip(indexes, found, strict=True)
         ]
-        return JSONResponse({"query": body.query, **options, "answers": answers})
+        return JsonAnswer({"query": body.query, **options, "answers": answers})
 
     @app.get("/api/map", tags=["Look"], summary="The map of an index", responses=examples.made(examples.MAP))
-    async def text_map(index: str | None = None) -> JSONResponse:
+    async def text_map(index: str | None = None) -> JsonAnswer:
         """Documents in the plane, what is alike together; 202 until it is made."""
         return _or_later(await service.text_map(service.index(index)))
 
     @app.get("/api/duplicates", tags=["Look"], summary="What repeats", responses=examples.made(examples.DUPLICATES))
-    async def duplicates(index: str | None = None) -> JSONResponse:
+    async def duplicates(index: str | None = None) -> JsonAnswer:
         """Groups of documents that say the same; 202 until they are found."""
         return _or_later(await service.duplicates(service.index(index)))
 
     @app.post("/api/probe", tags=["Look"], summary="A sentence probed", responses=examples.said(examples.PROBE))
-    async def probe(body: ProbeBody) -> JSONResponse:
+    async def probe(body: ProbeBody) -> JsonAnswer:
         """How much masking one word moves another, and the trees read from that."""
-        return JSONResponse(await service.probe(body.sentence))
+        return JsonAnswer(await service.probe(body.sentence))
 
 
 def _texts(app: FastAPI, service: Service) -> None:
     @app.post("/api/encode", tags=["Texts"], summary="Vectors of texts", responses=examples.said(examples.ENCODE))
-    async def encode(body: EncodeBody) -> JSONResponse:
+    async def encode(body: EncodeBody) -> JsonAnswer:
         """The vectors that `mirrormask encode` writes."""
         served = service.encoder(body.model)
         vectors, tokens = await service.encode(served, body.texts)
         shown = unit_rows(vectors) if body.normalize else vectors.astype(np.float64)
         found = {"model": served.name, "dimension": vectors.shape[1], "tokens": tokens}
-        return JSONResponse({**found, "vectors": np.round(shown, 7).tolist()})
+        return JsonAnswer({**found, "vectors": np.round(shown, 7).tolist()})
 
     @app.post("/api/similarity", tags=["Texts"], summary="How alike", responses=examples.said(examples.SIMILARITY))
-    async def similarity(body: SimilarityBody) -> JSONResponse:
+    async def similarity(body: SimilarityBody) -> JsonAnswer:
         """The cosine of two texts, or of many pairs."""
         served = service.encoder(body.model)
         single = body.a is not None and body.b is not None
@@ -260,8 +261,8 @@ def _texts(app: FastAPI, service: Service) -> None:
         pairs = [(body.a or "", body.b or "")] if single else body.pairs or []
         vectors, _ = await service.encode(served, [text for pair in pairs for text in pair])
         cosines = paired_cosine(vectors[::2], vectors[1::2]).round(6).tolist()
-        return JSONResponse({"model": served.name, **({"cosine": cosines[0]} if single else {"cosines": cosines})})
+        return JsonAnswer({"model": served.name, **({"cosine": cosines[0]} if single else {"cosines": cosines})})
 
 
-def _or_later(found: dict[str, Any] | None) -> JSONResponse:
-    return JSONResponse({"status": "computing"}, 202, {"retry-after": "2"}) if found is None else JSONResponse(found)
+def _or_later(found: dict[str, Any] | None) -> JsonAnswer:
+    return JsonAnswer({"status": "computing"}, 202, {"retry-after": "2"}) if found is None else JsonAnswer(found)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi.responses import JSONResponse
+from mirrormask.service.json_answer import JsonAnswer
 
 _PATH = re.compile(r"(?<![\w/.:])/(?:[\w.+@~-]+/)+([\w.+@~-]+)")
 
@@ -20,7 +20,7 @@ def error_response(
     retry_after: int | None = None,
     close: bool = False,
     headers: Mapping[str, str] | None = None,
-) -> JSONResponse:
+) -> JsonAnswer:
     """Return the answer to a request that was refused.
 
     Args:
@@ -43,7 +43,7 @@ def error_response(
     if status == 401:
         kind = "authentication_error"
     content: dict[str, Any] = {"message": message, "type": kind, "param": param, "code": code}
-    return JSONResponse({"error": content}, status, more)
+    return JsonAnswer({"error": content}, status, more)
 
 
 def without_paths(message: str, names: Mapping[str, str]) -> str:

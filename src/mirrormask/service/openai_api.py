@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from fastapi import APIRouter
-from fastapi.responses import JSONResponse
 
 from mirrormask.core.errors import MirrormaskError
 from mirrormask.core.similarity import unit_rows
 from mirrormask.service.answering import NotFound, Service
 from mirrormask.service.bodies import MOST_TEXTS, EmbeddingsBody
+from mirrormask.service.json_answer import JsonAnswer
 from mirrormask.service.served import Served
 
 EXAMPLE = {
@@ -34,7 +34,7 @@ def openai_routes(service: Service, said: Callable[..., dict[int | str, dict[str
     router = APIRouter(prefix="/v1", tags=["OpenAI's shape"])
 
     @router.post("/embeddings", summary="Vectors of texts, as OpenAI's clients ask for them", responses=said(EXAMPLE))
-    async def embeddings(body: EmbeddingsBody) -> JSONResponse:
+    async def embeddings(body: EmbeddingsBody) -> JsonAnswer:
         """Vectors have length 1. Where one model is served, `model` may be any name."""
         served = _model(service, body.model)
         texts = _texts(body)
@@ -50,13 +50,13 @@ def openai_routes(service: Service, said: Callable[..., dict[int | str, dict[str
             shown = np.round(units, 8).tolist()
         data = [{"object": "embedding", "index": place, "embedding": each} for place, each in enumerate(shown)]
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-        return JSONResponse({"object": "list", "data": data, "model": served.name, "usage": usage})
+        return JsonAnswer({"object": "list", "data": data, "model": served.name, "usage": usage})
 
     @router.get("/models", summary="The models that are served", responses=said({"object": "list", "data": []}))
-    async def models() -> JSONResponse:
+    async def models() -> JsonAnswer:
         """Every index and model that is served, by its name."""
         data = [{"id": each.name, "object": "model", "created": 0, "owned_by": "mirrormask"} for each in service.served]
-        return JSONResponse({"object": "list", "data": data})
+        return JsonAnswer({"object": "list", "data": data})
 
     return router
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from mirrormask.core.errors import MirrormaskError, MissingExtra, between
 
-_LAST_REQUESTS = 1.0  # seconds in which requests still come in on connections that are open
+_LAST_REQUESTS = 2.0  # seconds in which requests still come in on connections that are open
 _CONNECTIONS = 1000
 
 
@@ -34,6 +34,7 @@ def listen(host: str, port: int) -> socket.socket:
         MirrormaskError: the port is in use or may not be taken, or there is no such address here.
     """
     between("port", port, 0, 65_536, of="the service")  # the system would take the rest of a division
+    taken = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         taken = socket.socket(family, kind, protocol)
@@ -41,12 +42,13 @@ def listen(host: str, port: int) -> socket.socket:
         taken.bind(address)
         taken.listen(1024)
     except OSError as error:
-        number = error.errno
-        if number == errno.EADDRINUSE:
+        if taken is not None:
+            taken.close()
+        if error.errno == errno.EADDRINUSE:
             raise MirrormaskError(
                 f"The port {port} of {host} is in use. Choose another with --port, or --port 0 for any that is free."
             ) from None
-        if number == errno.EACCES:
+        if error.errno == errno.EACCES:
             raise MirrormaskError(f"The port {port} may not be used. Choose one from 1024 with --port.") from None
         raise MirrormaskError(f"Nothing can listen on {host}:{port} ({error}). Check --host and --port.") from None
     return taken
