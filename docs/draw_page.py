@@ -22,18 +22,17 @@ from mirrormask.search.index import Index
 HERE = Path(__file__).parent
 PICTURE = HERE / "guide" / "serve-page.png"
 QUERY = "which checkpoint is kept when there are no labels"
-SIZE = {"width": 1180, "height": 760}
 
 
 def sections() -> Iterator[dict[str, Any]]:
     """Yield the sections of the pages as documents."""
-    for path in sorted(HERE.rglob("*.md")):
-        part = path.parent.name if path.parent != HERE else "background"
+    for path in sorted([*HERE.glob("*.md"), *HERE.glob("guide/*.md")]):
+        part = "background" if path.parent == HERE else "guide"
         for number, text in enumerate(re.split(r"\n(?=## )", path.read_text(encoding="utf-8"))):
             head, _, body = text.partition("\n")
             name = f"{path.relative_to(HERE).as_posix()}#{number}"
             if len(body.split()) > 25:
-                yield {"id": name, "title": head.lstrip("# "), "text": body, "part": part, "words": len(body.split())}
+                yield {"id": name, "title": head.lstrip("# "), "text": body[:1200], "part": part, "page": path.stem}
 
 
 def main() -> None:
@@ -47,7 +46,7 @@ def main() -> None:
             assert server.stdout is not None
             address = json.loads(server.stdout.readline())["url"]
             browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
-            page = browser.new_page(viewport=SIZE)
+            page = browser.new_page(viewport={"width": 1180, "height": 760})
             page.goto(address)
             page.fill("#query", QUERY)
             page.wait_for_selector(".hit")

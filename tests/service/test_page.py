@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -160,9 +161,8 @@ def test_words_vectors_or_both_decide_why_something_is_found(at: Open) -> None:
     with at("#search?q=some+bread") as page:
         ids(page)
         for mode in ("words", "vectors"):
-            asked, _ = answer_of(
-                page, "/api/search", lambda mode=mode: page.get_by_role("radio", name=mode).check(force=True)
-            )
+            switch = page.get_by_role("radio", name=mode)
+            asked, _ = answer_of(page, "/api/search", partial(switch.check, force=True))
             assert asked["mode"] == mode
             ids(page)
             assert page.locator(".hit .why").first.get_attribute("aria-label") == f"Found by 100% {mode}"
