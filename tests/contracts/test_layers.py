@@ -19,7 +19,7 @@ DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
 LAYERS = (
     ("core",),
     ("data", "models", "reporting"),
-    ("objectives", "views", "negatives", "stabilizers"),
+    ("objectives", "views", "negatives", "stabilizers", "exporting"),
     ("training",),
     ("methods", "isotropy", "heads", "pretraining", "search"),
     ("evaluation", "probing", "prompting", "attack", "exploring"),
@@ -31,7 +31,7 @@ LAYERS = (
 VERBS = {
     *("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "probe", "pretrain"),
     *("info", "parts", "index", "search", "serve", "duplicates", "map", "classify"),
-    *("lexicon", "multitask", "prompt", "attack", "whiten", "flow", "word_vectors"),
+    *("lexicon", "multitask", "prompt", "attack", "whiten", "flow", "word_vectors", "export", "publish"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

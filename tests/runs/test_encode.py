@@ -184,3 +184,26 @@ def test_two_at_a_time_do_not_mix(tiny_folder: Path, sentences: list[str], tmp_p
     encode_file(str(source), out, model=str(tiny_folder))
     assert np.load(out).shape == (9, 32)
     assert {path.name for path in tmp_path.iterdir()} == {"texts.txt", "v.npy"}
+
+
+def test_a_backend_that_was_asked_for_is_kept_when_a_killed_run_goes_on(
+    tiny_folder: Path, sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mirrormask.models.encoder import build_encoder, save_encoder
+
+    monkeypatch.setattr(blocks, "BLOCK", 64)
+    model = tmp_path / "model"
+    save_encoder(build_encoder(tiny_folder, device="cpu"), model)
+    source, out, whole = tmp_path / "texts.txt", tmp_path / "v.npy", tmp_path / "whole.npy"
+    source.write_bytes("\n".join(sentences[:220]).encode() + b"\n\xff\xfe\n")
+    with pytest.raises(DataError, match="is not UTF-8"):
+        encode_file(str(source), out, model=str(model), backend="onnx")
+    assert unfinished(out).is_dir()
+    source.write_text("\n".join(sentences[:250]), encoding="utf-8")
+    done = encode_file(str(source), out, model=str(model), resume=True)
+    assert done["backend"].startswith("onnx, ")
+    assert encode_file(str(source), whole, model=str(model), backend="onnx")["backend"].startswith("onnx, ")
+    assert out.read_bytes() == whole.read_bytes()
+    told = encode_file(str(source), tmp_path / "torch.npy", model=str(model), precision="fp32")
+    assert told["backend"] == "torch, fp32"
+    np.testing.assert_allclose(np.load(out), np.load(tmp_path / "torch.npy"), atol=1e-4)

@@ -16,6 +16,7 @@ from mirrormask.cli import (
     duplicates,
     encode,
     evaluate,
+    export,
     flow,
     index,
     info,
@@ -26,6 +27,7 @@ from mirrormask.cli import (
     pretrain,
     probe,
     prompt,
+    publish,
     quickstart,
     run,
     search,
@@ -82,6 +84,8 @@ app.command("word-vectors")(word_vectors.word_vectors)
 app.command("evaluate")(evaluate.evaluate)
 app.command("lexicon")(lexicon.lexicon)
 app.command("encode")(encode.encode)
+app.command("export")(export.export)
+app.command("publish")(publish.publish)
 app.command("index")(index.index)
 app.command("search")(search.search)
 app.command("serve")(serve.serve)

@@ -28,6 +28,9 @@ def encode(
     column: str = typer.Option("", "--column", help="The column to read, where the file has several."),
     precision: str = typer.Option("auto", "--precision", help="auto, fp32, bf16 or fp16."),
     normalize: bool = typer.Option(False, "--normalize", help="Scale every vector to length 1."),
+    backend: str = typer.Option(
+        "auto", "--backend", help="What computes: torch, openvino, onnx; auto is the quickest that gives the same."
+    ),
     resume: bool = typer.Option(False, "--resume", help="Go on with the vectors that a killed run left beside OUT."),
     engine: str = EngineName,
     address: str = Address,
@@ -71,6 +74,7 @@ def encode(
                 column=column or None,
                 precision=precision,
                 normalize=normalize,
+                backend=backend,
                 resume=resume,
                 progress=lambda count: bar.advance(task, count),
                 engine=chosen,
@@ -82,7 +86,8 @@ def encode(
     for note in done["notes"]:
         output.say(f"{note}.")
     inside = f" in {counted(done['shards'], 'shard')}" if sharded else ""
-    said = f"{counted(done['rows'], 'vector')} of {done['dimension']} numbers{inside} in {out}"
+    by = f", by {done['backend']}" if "backend" in done else ""
+    said = f"{counted(done['rows'], 'vector')} of {done['dimension']} numbers{inside} in {out}{by}"
     output.result(done, lambda: output.line(said))
 
 

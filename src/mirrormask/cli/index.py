@@ -9,6 +9,7 @@ import typer
 
 from mirrormask.cli.engine import Address, EngineName, Workers, engine_named
 from mirrormask.cli.output import Json, Output, Quiet
+from mirrormask.cli.stages import Stages
 
 
 def index(
@@ -97,7 +98,7 @@ def index(
     if passage_words is not None:
         Cutting(passage_words)
     output = Output(as_json=as_json, quiet=quiet)
-    with _Stages(output) as stages:
+    with Stages(output) as stages:
         if delete:
             done = take_out(place, delete, stages.progress)
         else:
@@ -148,6 +149,8 @@ def _show(output: Output, done: dict[str, Any], place: str) -> None:
         f"{counted(counts['documents'], 'document')} in {counted(counts['passages'], 'passage')} in {place}"
         + (f" ({', '.join(told)})." if told else ".")
     )
+    if done.get("backend"):
+        output.line(f"Vectors computed by {done['backend']}.")
     kept = done["vectors"]
     if kept["loss"] >= 0.0005:
         output.line(
@@ -156,39 +159,3 @@ def _show(output: Output, done: dict[str, Any], place: str) -> None:
         )
     where = f" --where '{done['columns'][0]} = …'" if done["columns"] else ""
     output.line(f'Next: mirrormask search {shlex.quote(place)} "what you look for"{where}')
-
-
-class _Stages:
-    """Bars of the stages of indexing, with time left where the end is known."""
-
-    def __init__(self, output: Output) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-        from rich.progress import TimeRemainingColumn as Left
-
-        self.output = output
-        self.bar = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            Left(),
-            console=output.err,
-            disable=output.quiet or not output.err.is_terminal,
-            transient=True,
-        )
-        self.tasks: dict[str, Any] = {}
-
-    def __enter__(self) -> _Stages:
-        self.bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
-
-    def progress(self, stage: str, done: int, total: int | None) -> None:
-        """Show that something of a stage was done; where no bar is shown, say that a long one begins."""
-        if stage not in self.tasks:
-            self.tasks[stage] = self.bar.add_task(stage, total=total)
-            if total is not None and stage == "encoding" and not self.output.err.is_terminal:
-                self.output.say(f"Encoding {total:,} passages.")
-        self.bar.update(self.tasks[stage], advance=done, total=total)

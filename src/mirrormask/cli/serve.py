@@ -54,6 +54,7 @@ def serve(
     with listen(host, port) as taken:  # before anything slow is imported
         if not is_loopback(host) and not known:
             output.say(f"Warning: everyone who reaches {host} may ask, since there are no keys. Give them with --keys.")
+        from mirrormask.models.exported import backend_of
         from mirrormask.service.answering import Service
         from mirrormask.service.app import make_app
         from mirrormask.service.served import open_all
@@ -62,7 +63,9 @@ def serve(
         address = f"[{host}]" if ":" in host else host
         url = f"http://{address}:{taken.getsockname()[1]}"
         names = [each.name for each in served]
-        output.result({"url": url, "served": names}, lambda: output.line(f"Serving {', '.join(names)} on {url}"))
+        by = [backend_of(each.model) for each in served]
+        told = ", ".join(f"{name} (by {backend})" for name, backend in zip(names, by, strict=True))
+        output.result({"url": url, "served": names, "backends": by}, lambda: output.line(f"Serving {told} on {url}"))
         output.say(f"Search at {url}, the API at {url}/docs. Ctrl-C ends it.")
         service = Service(served, limits)
         hosts = allowed_hosts(host, allowed_host)

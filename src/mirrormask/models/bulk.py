@@ -9,13 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mirrormask.core.batch import Tokens
+from mirrormask.core.batch import Frame, Tokens
 from mirrormask.core.blocks import in_blocks
 from mirrormask.core.encoding import Encoder
 from mirrormask.core.errors import ModelError
 from mirrormask.core.framing import frame_of
 from mirrormask.core.shards import length_shards
-from mirrormask.models.embeddings import is_static
 from mirrormask.models.precision import best_precision, varied_shapes
 
 Progress = Callable[[int], None]
@@ -25,6 +24,12 @@ Progress = Callable[[int], None]
 def token_budget(device: torch.device) -> int:
     """Return how many padded tokens a forward should hold: what fits a CPU's cache, or fills a GPU."""
     return 65_536 if device.type == "cuda" else 2_048
+
+
+def around_texts(encoder: Any) -> Frame:
+    """Return the tokens that an encoder sees around every text; some see none."""
+    own: Frame | None = getattr(encoder[0], "frame", None)
+    return frame_of(encoder.tokenizer) if own is None else own
 
 
 class Tokenizing:
@@ -37,7 +42,7 @@ class Tokenizing:
 
     def __init__(self, encoder: Any, *, enough: int = 1) -> None:
         self._encoder, self._bare = encoder, Encoder(encoder.tokenizer, enough=enough)
-        self._frame = getattr(encoder[0], "frame", None) or frame_of(encoder.tokenizer)
+        self._frame = around_texts(encoder)
 
     def __call__(self, texts: Sequence[str], max_length: int | None = None) -> Tokens:
         """Return the rows of texts, special tokens or prompt included."""
@@ -98,12 +103,6 @@ def encode_blocks(
     """Yield vectors block by block, so that memory does not grow with the number of texts."""
     limit = min(max_length, encoder.max_seq_length or max_length) if max_length else None
     for block in in_blocks(texts):
-        if is_static(encoder):  # a table of word vectors, which the library's own pass reads at once
-            found = encoder.encode(block, batch_size=1024, show_progress_bar=False, convert_to_numpy=True)
-            if progress is not None:
-                progress(len(block))
-            yield found.astype(np.float32)
-            continue
         tokens = tokenize(encoder, block, max_length=limit)
         yield encode_tokens(encoder, tokens, precision=precision, progress=progress)
 

@@ -6,7 +6,16 @@ import math
 from pathlib import Path
 from typing import Any
 
-from mirrormask.models.model_files import FACTS, HEAD, modules_of, opens_plainly, readable, settings, weight_shapes
+from mirrormask.models.model_files import (
+    EXPORT,
+    FACTS,
+    HEAD,
+    modules_of,
+    opens_plainly,
+    readable,
+    settings,
+    weight_shapes,
+)
 from mirrormask.models.names import resolve, unreachable
 
 _NOT_OURS = ("pooler.", "position_ids")  # heads that nothing here uses, and what is no parameter
@@ -21,6 +30,8 @@ def describe_model(name: str) -> dict[str, Any]:
 
 def _described(name: str, folder: Path) -> dict[str, Any]:
     facts = settings(folder, FACTS)
+    if (folder / EXPORT).is_file():
+        return _exported(name, folder, facts)
     modules = modules_of(folder)
     inside = folder / (modules[0]["path"] if modules else "")  # older encoders keep the transformer in a folder
     config = settings(inside, "config.json")
@@ -51,6 +62,26 @@ def _described(name: str, folder: Path) -> dict[str, Any]:
         "opens_with": f'SentenceTransformer("{folder}")' if opens_plainly(folder) else f'mirrormask.load("{name}")',
         "made_by": facts if modules else {},
         **{key: value for key, value in told.items() if not isinstance(value, (dict, list))},
+    }
+
+
+def _exported(name: str, folder: Path, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what can be said about an export: what runs it, and how near it is to what it was made of."""
+    how, check = settings(folder, EXPORT), facts.get("check") or {}
+    lost = {"sts_loss": f"{check['sts_loss']:.2f} points of STS-B dev"} if check.get("sts_loss") is not None else {}
+    return {
+        "name": name,
+        "folder": str(folder),
+        "kind": "sentence encoder",
+        "exported_to": f"{how['backend']}, {how['precision']}",
+        "made_of": how["source"],
+        "dimension": how["dimension"],
+        "longest_text": f"{how['max_length']:,} tokens",
+        "pooling": str(facts.get("pooling")),
+        **{key: check[key] for key in ("lowest_cosine", "agreement") if check.get(key) is not None},
+        **lost,
+        "opens_with": f'SentenceTransformer("{folder}")' if opens_plainly(folder) else f'mirrormask.load("{name}")',
+        "made_by": facts,
     }
 
 

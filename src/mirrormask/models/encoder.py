@@ -15,21 +15,23 @@ from transformers import AutoConfig, AutoModel
 from mirrormask.core.errors import ModelError
 from mirrormask.core.storage import atomic_folder, read_json, write_json
 from mirrormask.models import lora as adapters
-from mirrormask.models.embeddings import base_model, embedding_module, is_static
+from mirrormask.models.embeddings import base_model, embedding_module
+from mirrormask.models.exported import STATIC_MODULES, ExportedGraph, StaticVectors, is_exported
 from mirrormask.models.glow import Flow
 from mirrormask.models.lm_head import copy_head, save_head
 from mirrormask.models.loading import check_numbers, check_tokenizer, opening, quiet_loading
 from mirrormask.models.mask_prompt import TEMPLATE, MaskPooling, PromptedTransformer
-from mirrormask.models.model_files import FACTS, modules_of
+from mirrormask.models.model_files import FACTS, MODULES
 from mirrormask.models.names import DEFAULT_MODEL, resolve
 from mirrormask.models.padded_mean import PaddedMean, PaddedTransformer
 from mirrormask.models.pooling import PoolingModules, describe, poolings
 from mirrormask.models.soft_template import SoftPromptedTransformer
 
-OUR_MODULES = {
-    f"{c.__module__}.{c.__name__}": c
-    for c in (PromptedTransformer, SoftPromptedTransformer, MaskPooling, PaddedTransformer, PaddedMean, Flow)
-}
+_OURS = (
+    *(PromptedTransformer, SoftPromptedTransformer, MaskPooling, PaddedTransformer, PaddedMean, Flow),
+    *(ExportedGraph, StaticVectors),
+)
+OUR_MODULES = {f"{c.__module__}.{c.__name__}": c for c in _OURS} | dict.fromkeys(STATIC_MODULES, StaticVectors)
 TRANSFORMERS = {
     "mask-prompt": PromptedTransformer,
     "soft-prompt": SoftPromptedTransformer,
@@ -40,13 +42,19 @@ TRANSFORMERS = {
 def load(name: str | Path = DEFAULT_MODEL, *, device: str | None = None) -> SentenceTransformer:
     """Load a sentence encoder, or a masked LM or plain encoder with mean pooling, by name or folder.
 
-    A model saved by mirrormask knows its own pooling. Weights are float32, whatever they are stored as.
+    A model saved by mirrormask knows its own pooling. Weights are float32, whatever they are stored as. One that was
+    exported is run by what it was exported to.
 
     Args:
         name: a shipped model, a folder, a name under MIRRORMASK_MODELS, or a hub name.
         device: where to put it; by default the best device there is.
     """
-    return build_encoder(name, device=device)
+    folder = resolve(name)
+    with opening(name, folder, exported=True):
+        encoder = _open(folder, None, TEMPLATE, device)
+        _try(encoder, folder)
+    encoder.mirrormask_source = folder
+    return encoder
 
 
 def build_encoder(
@@ -139,15 +147,13 @@ def facts_of(folder: Path | str) -> dict[str, Any]:
 
 
 def _open(folder: str, pooling: str | None, template: str, device: str | None) -> SentenceTransformer:
-    if _has_no_transformer(folder):
-        if pooling is not None:
-            raise ModelError(f"{folder} is a table of word vectors, which has no pooling. Name another model.")
-        return SentenceTransformer(folder, device=device)
     options = model_options(folder)
     if is_sentence_encoder(folder):
         encoder = SentenceTransformer._load_with_module_classes(
             folder, OUR_MODULES, device=device, model_kwargs=options
         )
+        if pooling is not None and is_exported(encoder):
+            raise ModelError(f"{folder} is a table of word vectors, which has no pooling. Name another model.")
         if pooling is None or pooling == describe(list(encoder)):
             encoder.mirrormask_transform = facts_of(folder).get("transform", "")
             return encoder
@@ -162,8 +168,7 @@ def _open(folder: str, pooling: str | None, template: str, device: str | None) -
 
 def _try(encoder: SentenceTransformer, folder: str) -> None:
     """Encode a word, so that what does not fit together is said now and not in the middle of the work."""
-    if not is_static(encoder):
-        check_tokenizer(encoder.tokenizer, folder, base_model(encoder))
+    check_tokenizer(encoder.tokenizer, folder, None if is_exported(encoder) else base_model(encoder))
     check_numbers(encoder, folder)
     found, expected = encoder.encode(["a"], show_progress_bar=False).shape, (1, encoder.get_embedding_dimension())
     if found != expected:
@@ -173,15 +178,11 @@ def _try(encoder: SentenceTransformer, folder: str) -> None:
         )
 
 
-def _has_no_transformer(folder: str) -> bool:
-    """Say whether the files of an encoder are those of averaged word vectors."""
-    modules = modules_of(Path(folder))
-    return bool(modules) and str(modules[0]["type"]).rpartition(".")[2] == "StaticEmbedding"
-
-
 def model_options(folder: str) -> dict[str, Any]:
     """Return how to load a model: float32, and no pooler that nothing would train."""
     options: dict[str, Any] = {"dtype": "float32"}
+    if not _has_file(folder, "config.json"):  # a table of token vectors, or a graph
+        return options
     config = AutoConfig.from_pretrained(folder)
     if type(config) in AutoModel._model_mapping and _has_optional_pooler(AutoModel._model_mapping[type(config)]):
         options["add_pooling_layer"] = False
@@ -194,15 +195,18 @@ def _has_optional_pooler(model_class: Any) -> bool:
 
 def is_sentence_encoder(name: str | Path) -> bool:
     """Say whether a name leads to a sentence encoder, and not to a masked LM or a plain encoder."""
-    folder = resolve(name)
+    return _has_file(resolve(name), MODULES)
+
+
+def _has_file(folder: str, file: str) -> bool:
     if Path(folder).is_dir():
-        return (Path(folder) / "modules.json").is_file()
+        return (Path(folder) / file).is_file()
     from transformers.utils.hub import cached_file
 
     return (
         cached_file(
             folder,
-            "modules.json",
+            file,
             _raise_exceptions_for_missing_entries=False,
             _raise_exceptions_for_connection_errors=False,
         )

@@ -19,8 +19,9 @@ from safetensors import safe_open
 
 from mirrormask.core.storage import read_json
 from mirrormask.core.unknown import BareTokenizer, UnknownCount
-from mirrormask.models.model_files import FACTS, settings, weight_files
+from mirrormask.models.model_files import EXPORT, FACTS, settings, weight_files
 from mirrormask.models.names import resolve
+from mirrormask.models.runtimes import encode_exported
 
 Floats = NDArray[np.float32]
 
@@ -60,6 +61,8 @@ def few_vectors(folder: str | Path, texts: Sequence[str], weights: Floats | None
     """
     folder = Path(folder)
     try:
+        if (folder / EXPORT).is_file():
+            return encode_exported(folder, texts)
         mode = _pooling_mode(folder)
         config = settings(folder, "config.json")
         if mode is None or not _is_plain_bert(config) or _width(folder, config) != config["hidden_size"]:

@@ -9,7 +9,7 @@ from mirrormask.core.errors import ModelError
 from mirrormask.models.model_files import FACTS, HEAD, weight_files
 from mirrormask.models.names import resolve, unreachable
 
-_ENDINGS = {".json", ".safetensors", ".bin", ".txt", ".model", ".onnx"}
+_ENDINGS = {".json", ".safetensors", ".bin", ".txt", ".model", ".onnx", ".xml"}
 _NO_MATTER = {FACTS, HEAD, "training_args.bin", "model.safetensors.index.json"}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mirrormask.core.errors import MirrormaskError, ModelError
-from mirrormask.models.model_files import readable
+from mirrormask.models.model_files import EXPORT, readable, settings
 from mirrormask.models.names import unreachable
 
 if TYPE_CHECKING:
@@ -29,13 +29,20 @@ A head outside the encoder may be missing too: `MaskedLM` says itself when there
 
 
 @contextlib.contextmanager
-def opening(name: str | Path, folder: str) -> Iterator[None]:
+def opening(name: str | Path, folder: str, *, exported: bool = False) -> Iterator[None]:
     """Load a model inside the block; what fails there is a `ModelError` that says what is wrong with it.
 
     Args:
         name: what the user called the model.
         folder: where that leads, or the name itself when only the hub can know it.
+        exported: an exported encoder will do: it is only to be read.
     """
+    if not exported and (Path(folder) / EXPORT).is_file():
+        source = settings(Path(folder), EXPORT).get("source")
+        raise ModelError(
+            f"{name} was exported: it encodes texts and can be neither trained nor probed. Name the encoder that it "
+            f"was made of ({source})."
+        )
     said = readable(folder) if Path(folder).is_dir() else _reachable(str(name))
     with said, quiet_loading(), cache_if_offline(folder), _all_weights(folder):
         yield

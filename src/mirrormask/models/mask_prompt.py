@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from sentence_transformers.base.modules import Transformer
 from sentence_transformers.base.modules.module import Module
 from torch import Tensor
@@ -71,7 +70,8 @@ class MaskPooling(Module):
         """Add `sentence_embedding` (n, d)."""
         states: Tensor = features["token_embeddings"]
         place = features["attention_mask"].sum(dim=1) - 1 - self.from_end  # (n,)
-        features["sentence_embedding"] = states[torch.arange(len(states), device=states.device), place]
+        places = place[:, None, None].expand(-1, 1, states.shape[2])
+        features["sentence_embedding"] = states.gather(1, places).squeeze(1)
         return features
 
     def get_embedding_dimension(self) -> int:

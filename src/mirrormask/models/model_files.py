@@ -15,6 +15,9 @@ from mirrormask.core.storage import read_json
 FACTS, HEAD = "mirrormask.json", "lm_head.safetensors"
 """The files in a saved encoder that say how it was made, and that hold its LM head."""
 
+EXPORT = "export.json"
+"""The file that says how an exported encoder is run; what torch would need is not beside it."""
+
 MODULES = "modules.json"
 """The list of a sentence encoder's modules."""
 

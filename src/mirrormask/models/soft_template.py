@@ -57,11 +57,12 @@ class SoftPromptedTransformer(PromptedTransformer):
 
     def put(self, x: Tensor, mask: Tensor) -> Tensor:
         """Return word embeddings (n, length, d) with the learned ones in the places of the template's words."""
-        rows = torch.arange(len(x), device=x.device)[:, None]
+        count = x.shape[0]  # not len(x), which a graph would take for a constant
+        rows = torch.arange(count, device=x.device)[:, None]
         ends = mask.shape[1] - mask.flip(1).argmax(dim=1)  # after the last real token, whatever is hidden before it
-        before = torch.from_numpy(self._before).to(x.device).expand(len(x), -1)
+        before = torch.from_numpy(self._before).to(x.device).expand(count, -1)
         places = torch.cat([before, ends[:, None] - torch.from_numpy(self._from_end).to(x.device)], dim=1)
-        learned = self.prompt().to(x.dtype).expand(len(x), -1, -1)
+        learned = self.prompt().to(x.dtype).expand(count, -1, -1)
         return x.index_put((rows, places), learned)
 
     @contextlib.contextmanager

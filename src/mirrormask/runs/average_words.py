@@ -17,7 +17,6 @@ from mirrormask.core.storage import atomic_folder, write_json
 from mirrormask.data.text.cooccurrence import cooccurrence_vectors
 from mirrormask.data.text.vector_files import read_vectors
 from mirrormask.models.averaged_words import RARITY, averaging, without_common, word_tokenizer, zipf
-from mirrormask.models.bulk import encode_texts
 from mirrormask.models.model_files import FACTS
 from mirrormask.models.names import DEFAULT_MODEL, resolve
 
@@ -101,7 +100,7 @@ def average_words(
     encoder = averaging(tokenizer, (table * scale[:, None]).astype(np.float32))
     if weights == "sif" and read:
         some = [read[row] for row in spread_evenly(len(read), FITTED)]
-        encoder = without_common(encoder, encode_texts(encoder, some))
+        encoder = without_common(encoder, encoder.encode(some, batch_size=1024, show_progress_bar=False))
     known = int(table.any(axis=1).sum())
     with atomic_folder(Path(out)) as folder:
         encoder.save(str(folder), create_model_card=False)

@@ -13,7 +13,7 @@ from mirrormask.core.errors import DataError, MirrormaskError, one_of
 from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.storage import check_writable
 from mirrormask.runs.encode_shards import encode_shards, vectors_of
-from mirrormask.runs.vector_file import FORMATS, VectorFile
+from mirrormask.runs.vector_file import FORMATS, VectorFile, begun_plan
 
 
 def encode_file(
@@ -24,6 +24,7 @@ def encode_file(
     column: str | None = None,
     precision: str = "auto",
     normalize: bool = False,
+    backend: str = "auto",
     resume: bool = False,
     progress: Callable[[int], None] | None = None,
     engine: Engine | None = None,
@@ -37,12 +38,15 @@ def encode_file(
         column: the column to read; where there are several, by default the one that plainly holds the text.
         precision: as for the bulk pass.
         normalize: scale every vector to length 1.
+        backend: what computes: `torch`, `openvino`, `onnx`, or `auto`, the quickest that gives the same vectors.
         resume: go on with what a run that was killed left beside `out`; the result is the same to the byte.
         progress: called with the number of texts just done, or found done.
         engine: where it is done; by default in this process.
     """
     from mirrormask.data.text.compression import STDIN
     from mirrormask.data.text.origin import every_text
+    from mirrormask.exporting.quickest import quickest
+    from mirrormask.models.exported import backend_of
     from mirrormask.models.precision import PRECISIONS, best_precision
 
     engine = engine or PlainEngine()
@@ -59,6 +63,8 @@ def encode_file(
     check_writable(out.parent)
     spare_inputs([source, model], replaced=[out])
     if out.suffix not in FORMATS:
+        if backend not in ("auto", "torch"):
+            raise MirrormaskError("Shards are encoded by torch or by the export that --model is. Leave out --backend.")
         plan = {"column": column, "precision": precision, "normalize": normalize}
         return encode_shards(source, out, model, plan, engine, resume=resume, progress=progress)
     from mirrormask.core.blocks import in_blocks
@@ -70,6 +76,9 @@ def encode_file(
     if first is None:
         raise DataError(f"{source} holds no text. Give a file with at least one row.")
     encoder = load(model)
+    if resume and (begun := begun_plan(out)):
+        backend = begun.get("backend", "torch")
+    quick = quickest(encoder, [first], 1, backend=backend, precision=precision)
     plan = {
         "model": _fingerprint(encoder),
         "column": column,
@@ -82,12 +91,17 @@ def encode_file(
         found = file.skip(stream)
         if progress is not None and found:
             progress(found)
-        for block in in_blocks(stream):
-            file.append(block, vectors_of(encoder, block, precision=precision, normalize=normalize))
+        for number, block in enumerate(in_blocks(stream)):
+            if number == 0 and backend == "auto":
+                quick = quickest(encoder, block, len(block), precision=precision)
+            if quick.encoder is not encoder:  # who goes on with this takes the same
+                file.plan["backend"] = backend_of(quick.encoder)
+            file.append(block, vectors_of(quick.encoder, block, precision=precision, normalize=normalize))
             if progress is not None:
                 progress(len(block))
         file.finish()
-    return {"rows": file.rows, "dimension": width, "model": model, "file": str(out), "notes": notes}
+    done = {"rows": file.rows, "dimension": width, "model": model, "backend": quick.backend}
+    return {**done, "file": str(out), "notes": notes}
 
 
 def _fingerprint(encoder: Any) -> str:

@@ -48,7 +48,7 @@ class VectorFile:
     def __init__(self, out: Path, width: int, plan: Mapping[str, Any], *, resume: bool) -> None:
         self.out, self.width = out, width
         self.folder = unfinished(out)
-        self._plan = dict(plan)
+        self.plan = dict(plan)
         self._texts = out.suffix == ".parquet"
         if self._texts:
             parquet()  # or say that it is missing, before the work
@@ -88,7 +88,7 @@ class VectorFile:
             self._digest = _after(self._digest, text)
         self.rows += len(texts)
         size = self._streams[1].tell() if self._texts else 0
-        record = {"plan": self._plan, "rows": self.rows, "digest": self._digest, "size": size}
+        record = {"plan": self.plan, "rows": self.rows, "digest": self._digest, "size": size}
         write_json(self.folder / _RECORD, record)
 
     def finish(self) -> None:
@@ -122,7 +122,7 @@ class VectorFile:
             large += [(self.folder / _TEXTS).stat().st_size >= size] if self._texts else []
         except (OSError, ValueError, KeyError, TypeError):
             return 0, 0, ""  # killed before the first block, or when all was done
-        check_plan(self.folder, record["plan"], self._plan)
+        check_plan(self.folder, record["plan"], self.plan)
         return (rows, size, digest) if all(large) else (0, 0, "")
 
     def _open(self, name: str, size: int) -> BinaryIO:
@@ -166,6 +166,14 @@ def check_plan(folder: Path, begun: Mapping[str, Any], plan: Mapping[str, Any]) 
         raise MirrormaskError(
             f"{folder} was begun with another {' and '.join(other)}. Leave out --resume to begin anew."
         )
+
+
+def begun_plan(out: Path) -> dict[str, Any]:
+    """Return the plan by which vectors for `out` were begun; nothing where none are there that count."""
+    try:
+        return dict(read_json(unfinished(out) / _RECORD)["plan"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def _after(digest: str, text: str) -> str:

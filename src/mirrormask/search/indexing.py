@@ -195,6 +195,7 @@ class _Writing:
         self.dead: list[int] = [] if old is None else np.flatnonzero(old.dead).tolist()
         self.stem = stem if old is None else old.analyzer.stem
         self.added = self.replaced = self.unchanged = self.resumed = 0
+        self.backend = ""
 
     def write(self, documents: Iterable[Document], reading: Reading, progress: Progress | None) -> dict[str, Any]:
         report = progress or (lambda stage, done, total: None)
@@ -222,7 +223,7 @@ class _Writing:
         notes = reading.sentences()
         if self.resumed:
             notes.append(f"{counted(self.resumed, 'passage')} had been encoded by a run that was stopped")
-        return {**record, **counts, "notes": notes, "skipped": sum(reading.skipped.values())}
+        return {**record, **counts, "notes": notes, "backend": self.backend, "skipped": sum(reading.skipped.values())}
 
     def _library(self, folder: Path, documents: Iterable[Document], report: Progress) -> Library:
         folder.mkdir()
@@ -249,6 +250,7 @@ class _Writing:
         if self.old is None:
             some = np.unique(np.linspace(0, total - 1, min(SAMPLE, total)).astype(np.int64))
             self.encoder = self.encoder.fitted([library.titled(row) for row in some.tolist()])
+        self.backend = "" if self.engine.remote else self.encoder.quickened(library.titled, range(first, total))
         kept, loss, new = Encoded(self.out / ENCODED, self.encoder.decisive()), 0.0, 0
 
         def tell(done: int) -> None:

@@ -1,0 +1,1 @@
+"""What is laid beside an export: a few lines that run it without torch, and without mirrormask."""
