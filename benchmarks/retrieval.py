@@ -53,9 +53,9 @@ class Collection:
             rows.setdefault(document["id"], []).append(row)  # an id may come twice, with the same text
         gains: dict[str, dict[str, float]] = {}
         with gzip.open(folder / "qrels.tsv.gz", "rt", encoding="utf-8") as stream:
-            for query, document, gain in (line.rstrip("\n").split("\t") for line in stream):
+            for query, name, gain in (line.rstrip("\n").split("\t") for line in stream):
                 if float(gain) > 0:
-                    gains.setdefault(query, {})[document] = float(gain)
+                    gains.setdefault(query, {})[name] = float(gain)
         self.name, self.documents = folder.name, [document["text"] for document in documents]
         self.asked = [number for number, query in enumerate(queries) if query["id"] in gains]
         self.all_queries = [query["text"] for query in queries]

@@ -43,6 +43,8 @@ READERS = {
     "augment": ("attack", "victim", "labels.csv", "--augment", "FILE", "--hardened", "out/hard", "--model", "tiny"),
     "train-victim": ("train-victim", "FILE", "--model", "tiny", *OUT),
     "whiten": ("whiten", "tiny", "FILE", *OUT),
+    "word-vectors": ("word-vectors", "FILE", *OUT),
+    "vectors": ("word-vectors", "--vectors", "FILE", *OUT),
     "meant for": ("whiten", "tiny", "good.txt", "--kind", "centering", "--for", "FILE", *OUT),
     "flow": ("flow", "tiny", "FILE", *OUT),
     "classify": ("classify", "train", "FILE", "--model", "tiny", *OUT, "--steps", "2"),

@@ -32,6 +32,7 @@ VERBS = {
     *("quickstart", "train", "run", "compare", "study", "evaluate", "encode", "similarity", "probe", "pretrain"),
     *("info", "parts", "index", "search", "serve", "duplicates", "map", "classify"),
     *("lexicon", "multitask", "prompt", "attack", "whiten", "flow", "word_vectors", "export", "publish"),
+    "back_translate",
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

@@ -20,7 +20,7 @@ def test_a_step_is_its_formula(tiny: Callable[..., Any], sentences: list[str]) -
     torch.manual_seed(4)
     ask = lm.show(batch)[0]
     anchors = one_by_one(method.encoder, ask.rows)  # words are hidden where they are compared
-    positives = sum(one_by_one(method.encoder, column) for column in batch.columns[1:]) / 2
+    positives = torch.stack([one_by_one(method.encoder, column) for column in batch.columns[1:]]).mean(dim=0)
     every = [*anchors, *positives]
     contrast = 0.0
     for i, one in enumerate(every):

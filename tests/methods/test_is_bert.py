@@ -14,7 +14,8 @@ def test_a_step_is_its_formula(tiny: Callable[..., Any], sentences: list[str]) -
     found = method(batch, 0).item()
     vectors = one_by_one(method.encoder, batch.columns[0])
     objective: Any = method.objective
-    near, far = [], []
+    near: list[float] = []
+    far: list[float] = []
     for i, row in enumerate(batch.columns[0].rows):
         ids = torch.from_numpy(row.astype("int64"))[None]
         states = method.encoder[0].model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]

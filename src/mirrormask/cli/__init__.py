@@ -11,6 +11,7 @@ import typer
 from mirrormask import __version__
 from mirrormask.cli import (
     attack,
+    back_translate,
     classify,
     compare,
     duplicates,
@@ -81,6 +82,7 @@ app.command("study")(study.study)
 app.command("whiten")(whiten.whiten)
 app.command("flow")(flow.flow)
 app.command("word-vectors")(word_vectors.word_vectors)
+app.command("back-translate")(back_translate.back_translate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("lexicon")(lexicon.lexicon)
 app.command("encode")(encode.encode)

@@ -82,8 +82,8 @@ class ReplacementDetection(Objective):
         for role, column in enumerate(columns[1:], 1):
             places, answers = [], []
             for mine, theirs in zip(columns[0].rows, column.rows, strict=True):
-                texts = (each[before : len(each) - after] for each in (mine, theirs))
-                there, changed = replaced_words(*texts, self._starts)
+                one, other = (each[before : len(each) - after] for each in (mine, theirs))
+                there, changed = replaced_words(one, other, self._starts)
                 places.append(there + before)
                 answers.append(changed)
             shown[role] = Ask(column, tuple(places), torch.from_numpy(np.concatenate(answers)))

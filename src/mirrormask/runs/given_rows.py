@@ -14,7 +14,7 @@ from mirrormask.data.text.files import columns_of
 from mirrormask.data.text.origin import find_origin
 
 PAIRED, CLASSES = "given-pairs", "given-classes"
-OF_ROWS = (PAIRED, CLASSES, "supervised-simcse", "simcse-sup", "sentence-bert-triplet")
+OF_ROWS = (PAIRED, CLASSES, "supervised-simcse", "simcse-sup", "sentence-bert-triplet", "cert", "back-translation")
 """The methods that learn from such rows."""
 
 SCORES = ("score", "similarity", "relatedness")
@@ -83,9 +83,9 @@ def given_for(corpus: Any, columns: Sequence[str] = (), *, method: str = "", pai
     plain = Given(columns=tuple(columns), method=method)
     if method in KNOWN and not pairing and not columns:
         there = {column.lower(): column for column in _columns_there(corpus)[1]}
-        shapes = [(*pair, known) for pair in (*PAIRS, ("premise", "hypothesis")) for known in KNOWN[method]]
-        found = next((shape for shape in shapes if all(column in there for column in shape)), ())
-        return Given("labelled pairs", tuple(there[column] for column in found), method) if found else plain
+        shapes = [(*pair, last) for pair in (*PAIRS, ("premise", "hypothesis")) for last in KNOWN[method]]
+        known = next((shape for shape in shapes if all(column in there for column in shape)), None)
+        return Given("labelled pairs", tuple(there[column] for column in known), method) if known else plain
     if pairing or (method and method not in OF_ROWS):
         return plain
     found = given_rows(corpus, columns)

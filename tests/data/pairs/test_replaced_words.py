@@ -66,6 +66,12 @@ def test_without_a_lexicon_the_negative_has_a_random_word(texts_of: Callable[...
         assert sum(a != b for a, b in zip(text.split(), against.split(), strict=True)) == 1
 
 
-def test_a_lexicon_that_is_not_there_is_named(texts_of: Callable[..., list[tuple[str, ...]]]) -> None:
-    with pytest.raises(DataError, match=r"There is no lexicon nowhere.jsonl. Name a file, or a folder of WordNet"):
+def test_a_lexicon_is_found_by_name_or_named(
+    lexicon: Path, texts_of: Callable[..., list[tuple[str, ...]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MIRRORMASK_DATA", str(lexicon.parent))
+    (lexicon.parent / "lexicon").mkdir()
+    lexicon.rename(lexicon.parent / "lexicon" / "mine.jsonl")
+    assert texts_of(lexicon="mine", synonyms=0.9)[2::4] != texts_of()[2::4]
+    with pytest.raises(DataError, match=r"There is no lexicon nowhere.jsonl. Name a file, a folder of WordNet"):
         texts_of(lexicon="nowhere.jsonl")

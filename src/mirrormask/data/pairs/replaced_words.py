@@ -17,11 +17,11 @@ import numpy as np
 
 from mirrormask.core.batch import Ids
 from mirrormask.core.encoding import Encoder
-from mirrormask.core.errors import DataError, between
+from mirrormask.core.errors import between
 from mirrormask.core.seeding import generator
 from mirrormask.data.pairs import Examples, Pairing, Rows, one_column, pairings
 from mirrormask.data.text.corpus_folder import Corpus
-from mirrormask.data.text.lexicon_words import read_opposites
+from mirrormask.data.text.lexicon_words import find_lexicon, read_opposites
 from mirrormask.data.text.tokens import Tokenized
 from mirrormask.data.text.words import word_edges
 
@@ -34,7 +34,8 @@ class ReplacedWords(Pairing):
     """A sentence with synonyms as the positive, with antonyms as the hard negative. Relations: `self` replaces nothing.
 
     Args:
-        lexicon: a file of synonyms and antonyms, or a folder with WordNet's data files.
+        lexicon: a file of synonyms and antonyms, a folder with WordNet's data files, or a name under `lexicon/` of
+            MIRRORMASK_DATA.
         synonyms: share of the words with a synonym that are replaced.
         antonyms: share of the words with an antonym that are replaced; one at least, by a random word where none has.
     """
@@ -50,11 +51,7 @@ class ReplacedWords(Pairing):
         same: Known = {}
         opposite: Known = {}
         if self.lexicon:
-            if not Path(self.lexicon).exists():
-                raise DataError(
-                    f"There is no lexicon {self.lexicon}. Name a file, or a folder of WordNet's data files."
-                )
-            words, against = read_opposites(self.lexicon)
+            words, against = read_opposites(find_lexicon(self.lexicon))
             same, opposite = (_as_tokens(each, tokens) for each in (words, against))
         return _Replaced(tokens, same, opposite, self.synonyms, self.antonyms)
 
@@ -65,12 +62,12 @@ def _as_tokens(words: dict[str, list[str]], tokens: Tokenized) -> Known:
     bare = Encoder(tokens.tokenizer, enough=1 << 62)
     rows = [np.frombuffer(row, dtype=bare.dtype).astype(np.int64) for row in bare(every)]
     unknown = tokens.tokenizer.unk_token_id
-    whole = {
+    whole: dict[str, Ids] = {
         word: ids
         for word, ids in zip(every, rows, strict=True)
         if len(ids) and unknown not in ids and not tokens.starts[ids[1:]].any()
     }
-    found = {
+    found: Known = {
         whole[word].tobytes(): [whole[other] for other in others if other in whole]
         for word, others in words.items()
         if word in whole
@@ -91,14 +88,14 @@ class _Replaced(Examples):
 
     def columns(self, examples: Rows, seed: int) -> tuple[list[Ids], ...]:
         """Return the sentences, those with synonyms and those with antonyms."""
-        texts = [ids.astype(np.int64) for ids in self._tokens.take(examples.tolist())]
-        same, against = [], []
+        texts: list[Ids] = [ids.astype(np.int64) for ids in self._tokens.take(examples.tolist())]
+        same: list[Ids] = []
+        against: list[Ids] = []
         for row, ids in zip(examples.tolist(), texts, strict=True):
             rng = generator(seed, "replaced-words", row)
-            words = np.split(ids, word_edges(ids, self._tokens.starts)[1:-1])
+            words: list[Ids] = list(np.split(ids, word_edges(ids, self._tokens.starts)[1:-1]))
             same.append(_with(words, self._same, self._synonyms, rng))
-            turned = _with(words, self._opposite, self._antonyms, rng, least=1)
-            against.append(turned if turned is not ids and len(turned) else ids)
+            against.append(_with(words, self._opposite, self._antonyms, rng, least=1))
             if np.array_equal(against[-1], ids):  # no word has an antonym
                 place = int(rng.integers(len(words)))
                 against[-1] = np.concatenate([*words[:place], self._random(words[place], rng), *words[place + 1 :]])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mirrormask.core.errors import DataError
 from mirrormask.data.text.files import open_text, records
+from mirrormask.data.text.sources import dataset_roots
 
 Entry = tuple[list[str], list[tuple[str, str]]]
 """Words that mean the same, and pairs of words that mean the opposite."""
@@ -19,6 +20,23 @@ Entry = tuple[list[str], list[tuple[str, str]]]
 _LONGEST = 3  # words of a synonym
 _PER_WORD = 20  # synonyms of a word that are kept, in the order of the file
 _WORDNET = ("data.noun", "data.verb", "data.adj", "data.adv")
+
+
+def find_lexicon(name: str) -> Path:
+    """Return a lexicon that is a path, or the name of one under `lexicon/` of the folders in MIRRORMASK_DATA.
+
+    Raises:
+        DataError: there is none.
+    """
+    if Path(name).exists():
+        return Path(name)
+    known = [file for root in dataset_roots() for file in sorted((root / "lexicon").glob(f"{name}.*"))]
+    if not known:
+        raise DataError(
+            f"There is no lexicon {name}. Name a file, a folder of WordNet's data files, or one under lexicon/ of the "
+            "folders in MIRRORMASK_DATA."
+        )
+    return known[0]
 
 
 def read_synonyms(path: Path | str) -> dict[str, list[str]]:
