@@ -26,10 +26,11 @@ def binary(newlines: bool) -> bytes:
         ("glove.txt", "\n".join(LINES).encode()),
         ("word2vec.txt", "\n".join(["4 3", *LINES]).encode()),
         ("fasttext.vec", "\n".join(["4 3", *(line + " " for line in LINES)]).encode()),
-        ("glove.txt.gz", gzip.compress("\n".join(LINES).encode())),
+        ("glove.txt.gz", gzip.compress("\n".join(LINES).encode(), mtime=0)),
         ("word2vec.bin", binary(newlines=True)),
         ("google.bin", binary(newlines=False)),
     ],
+    ids=lambda given: given if isinstance(given, str) else "",
 )
 def test_all_formats_are_one(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
