@@ -62,8 +62,7 @@ def ways(model: str, corpus: list[str], folder: Path, peer: str) -> dict[str, Ca
     original = load(model, device="cpu")
     found: dict[str, Callable[[list[str]], Any]] = {
         "sentence-transformers": lambda texts: original.encode(texts, show_progress_bar=False),
-        "mirrormask, fp32": lambda texts: encode_texts(original, texts, precision="fp32"),
-        "mirrormask, auto": lambda texts: encode_texts(original, texts),
+        "mirrormask, torch": lambda texts: encode_texts(original, texts),
     }
     for to in ("onnx", "onnx-int8", "openvino", "static"):
         export_model(model, folder / to, to=to, corpus=corpus if to == "static" else None, max_loss=100)
