@@ -6,11 +6,13 @@ Ray gives a shard whose worker was killed to another one; one that kills several
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import shutil
 import socket
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,8 +20,11 @@ from typing import Any
 
 from mirrormask.core.engines import Make, Read
 from mirrormask.core.errors import MirrormaskError, MissingExtra, WorkerError
+from mirrormask.core.locking import locked
 from mirrormask.core.tries import TRIES, forget_tries
 
+_PREFIX = "mm-ray-"
+_YOUNG = 60  # seconds: a folder that is not held yet
 _STORE = 256 << 20  # bytes for shards on their way, on this machine
 _LONGEST = 40  # characters of a temporary folder's path: Ray's sockets lie deep below it, and theirs may have about 100
 _SETTINGS = {
@@ -61,7 +66,7 @@ class RayEngine:
                         ray.init(address=self.address, **quiet)
                     else:
                         self._begin_here(ray, quiet)
-            except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
+            except (ImportError, OSError, RuntimeError, ValueError) as error:  # OSError: no connection, no time
                 self._left.close()
                 raise _not_begun(self.address, error) from error
         return self
@@ -119,14 +124,16 @@ class RayEngine:
                 batch_format="pyarrow",
                 compute=ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
                 num_cpus=0 if gpus else 1,
-                num_gpus=min(1, gpus / workers) if gpus else None,
+                num_gpus=1 / math.ceil(workers / gpus) if gpus else None,
             )
 
     def _begin_here(self, ray: Any, quiet: dict[str, Any]) -> None:
         """Begin a session of this machine's own, whose files go with it."""
-        place = tempfile.gettempdir()
-        folder = tempfile.mkdtemp(prefix="mm-ray-", dir=place if len(place) < _LONGEST else "/tmp")
+        place = tempfile.gettempdir() if len(tempfile.gettempdir()) < _LONGEST else "/tmp"
+        _remove_left(Path(place))
+        folder = tempfile.mkdtemp(prefix=_PREFIX, dir=place)
         self._left.callback(shutil.rmtree, folder, ignore_errors=True)
+        self._left.enter_context(locked(folder))
         self._left.callback(ray.shutdown)  # before its files are removed
         ray.init(
             address="local",
@@ -136,6 +143,15 @@ class RayEngine:
             _temp_dir=folder,
             **quiet,
         )
+
+
+def _remove_left(place: Path) -> None:
+    """Remove the folders of sessions whose program was killed: nobody holds them any more."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(MirrormaskError, OSError):
+            if time.time() - folder.stat().st_mtime > _YOUNG:
+                with locked(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
