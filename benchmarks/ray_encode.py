@@ -27,17 +27,21 @@ from typing import Any
 import numpy as np
 
 BAR = 0.9
+COMMON = """the of and to in a is that for it was on are as with they be at this from have or by one had not but
+what all were when we there can an your which their said if do will each about how up out them then
+she many some so these would other into has more her two like him see time could no make than first
+been its who now people my made over did down only way find use may water long little very after
+words called just where most know river engine letter market garden paper winter music doctor window
+village bread number morning question"""
 
 
 def lines_of(count: int, seed: int = 1) -> list[str]:
     """Return lines of 4 to 40 words, each with its number, so that no two are the same."""
     rng = np.random.default_rng(seed)
-    words = [a + b + c for a in "bdfgklmnprstvw" for b in ("a", "e", "ee", "i", "o", "ou", "u") for c in "nrstlmd"]
-    order = rng.permutation(len(words))
-    lines = []
+    words, lines = COMMON.split(), []
     for number in range(count):
-        drawn = np.minimum(rng.zipf(1.4, size=int(rng.integers(4, 40))), len(words)) - 1
-        lines.append(" ".join([words[order[each]] for each in drawn] + [str(number)]))
+        drawn = rng.choice(words, int(rng.integers(4, 40)))
+        lines.append(" ".join([*drawn, str(number)]))
     return lines
 
 

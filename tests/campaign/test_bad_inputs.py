@@ -143,7 +143,7 @@ OPTIONS = {
         }
         | {"learning-rate", "warmup", "accumulation", "average", "evaluate-every"},
     ),
-    "quickstart": (("quickstart", "--model", "tiny", *OUT), {"steps", "functions"}),
+    "quickstart": (("quickstart", "--model", "tiny", *OUT), {"steps", "functions", "searched"}),
     "classify": (
         ("classify", "train", "latin.txt", "--model", "tiny", *OUT),
         {"steps", "epochs", "batch-size", "learning-rate", "max-length", "patience", "large-batch"}

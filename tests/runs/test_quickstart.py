@@ -43,7 +43,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def done(package: Path, tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Quickstart:
     out = tmp_path_factory.mktemp("quick") / "start"
-    return quickstart(out, model=str(tiny_folder), steps=6, functions=40, paths=[package])
+    return quickstart(out, model=str(tiny_folder), steps=6, functions=40, searched=30, paths=[package])
 
 
 def test_it_leaves_an_encoder_a_report_and_answers(done: Quickstart) -> None:
@@ -58,12 +58,13 @@ def test_it_leaves_an_encoder_a_report_and_answers(done: Quickstart) -> None:
     assert all(0 <= score <= 1 for score in done.gain())
     told = done.to_dict()
     assert json.loads(json.dumps(told))["sentences"] == done.sentences > 100
-    assert told["run"]["result"]["steps"] == 6
+    result = told["run"]["result"]
+    assert result["steps"] == 6 and len(result["history"]) <= 2, "looked at before and after"
 
 
 def test_it_ends_with_an_index_searched_in_all_modes(done: Quickstart) -> None:
     index = Index.open(done.index)
-    assert len(index) >= 40
+    assert len(index) == 40 + 30, "the held-out functions and as many others as were asked for"
     for question in QUESTIONS:
         assert list(done.found[question]) == ["words", "vectors", "both"]
         for mode, hit in done.found[question].items():
@@ -146,7 +147,16 @@ def test_it_ends_with_the_next_command(
 
     monkeypatch.setattr("mirrormask.data.docstrings.collecting.installed_roots", lambda: [package])
     command(
-        tmp_path / "start", str(tiny_folder), steps=1, functions=40, seed=42, resume=False, as_json=False, quiet=False
+        tmp_path / "start",
+        str(tiny_folder),
+        steps=1,
+        functions=40,
+        searched=40,
+        read=[],
+        seed=42,
+        resume=False,
+        as_json=False,
+        quiet=False,
     )
     said = capsys.readouterr()
     out = tmp_path / "start"

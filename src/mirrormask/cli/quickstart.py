@@ -16,6 +16,10 @@ def quickstart(
     model: str = typer.Option("mini", "--model", "-m", help="Where to start."),
     steps: int = typer.Option(180, "--steps", help="Updates; 180 take about two minutes on two CPU cores."),
     functions: int = typer.Option(2000, "--functions", help="Functions held out to measure with."),
+    searched: int = typer.Option(4000, "--searched", help="Other functions searched for an answer."),
+    read: list[Path] = typer.Option(
+        None, "--read", help="A folder of Python packages; may be repeated.", show_default="those of this interpreter"
+    ),
     seed: int = typer.Option(42, "--seed", help="Same seed, same encoder."),
     resume: bool = typer.Option(False, "--resume", help="Go on from the last checkpoint in OUT."),
     as_json: bool = Json,
@@ -47,7 +51,7 @@ def quickstart(
     ) as bar:
         reading = bar.add_task("reading")
 
-        def read(done: int, total: int) -> None:
+        def told(done: int, total: int) -> None:
             bar.update(reading, completed=done, total=total)
             if done == total:
                 bar.stop()
@@ -58,10 +62,12 @@ def quickstart(
                 model=model,
                 steps=steps,
                 functions=functions,
+                searched=searched,
+                paths=read or None,
                 seed=seed,
                 resume=resume,
                 reporter=reporter_for(output),
-                progress=read,
+                progress=told,
             )
         except Interrupted as stop:
             raise Interrupted(f"{stop} Go on with: {resume_command()}") from None

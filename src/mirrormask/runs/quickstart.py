@@ -122,6 +122,7 @@ def quickstart(
     model: str = "mini",
     steps: int = STEPS,
     functions: int = 2_000,
+    searched: int = SEARCHED,
     paths: Sequence[str | Path] | None = None,
     seed: int = 42,
     resume: bool = False,
@@ -135,6 +136,7 @@ def quickstart(
         model: what to start from.
         steps: updates.
         functions: how many functions to hold out.
+        searched: how many others are searched for an answer besides them.
         paths: folders of Python packages; by default those of the running interpreter.
         seed: of everything.
         resume: go on from the last checkpoint.
@@ -144,15 +146,18 @@ def quickstart(
     out = Path(out)
     reporter = reporter or Reporter()
     at_least("functions", functions, 10, of="quickstart")
-    recipe = build_recipe({"model": {"name": model}, "training": {"seed": seed, "steps": steps}}, of="quickstart")
+    at_least("searched", searched, 0, of="quickstart")
+    training = {"seed": seed, "steps": steps, "evaluate_every": max(STEPS, steps) // 10}  # a short run looks less often
+    recipe = build_recipe({"model": {"name": model}, "training": training}, of="quickstart")
     with held_folder(out, resume=resume):  # a folder in the way is said at once
-        return _quickstart(recipe, out, functions, paths, seed, reporter, progress, resume=resume)
+        return _quickstart(recipe, out, functions, searched, paths, seed, reporter, progress, resume=resume)
 
 
 def _quickstart(
     recipe: Recipe,
     out: Path,
     functions: int,
+    searched: int,
     paths: Sequence[str | Path] | None,
     seed: int,
     reporter: Reporter,
@@ -176,7 +181,7 @@ def _quickstart(
     texts = [" ".join(document) for document in held.training]
     run = run_recipe(recipe, out, source=texts, resume=resume, reporter=reporter)
     reporter.say("Measuring before and after on the held-out functions.")
-    pool = _pool(found, held, seed)
+    pool = _pool(found, held, searched, seed)
     encoders = (before, load(run.model))
     task = QueryDocuments(ON, held.queries, held.documents)
     vectors = [
@@ -210,13 +215,13 @@ def shown(function: str, summary: str, longest: int = 90) -> str:
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
-def _pool(found: Any, held: HeldOut, seed: int) -> list[Docstring]:
+def _pool(found: Any, held: HeldOut, searched: int, seed: int) -> list[Docstring]:
     """Return the functions to search: the held-out ones and some of the others, one per summary."""
     others = [d for d in found if d.kind == "function" and not d.name.startswith("_") and len(d.summary.split()) >= 4]
-    chosen = generator(seed, "pool").permutation(len(others))[: SEARCHED * 2]
+    chosen = generator(seed, "pool").permutation(len(others))[: searched * 2]
     unique: dict[str, Docstring] = {each.summary: each for each in held.functions}
     for place in sorted(chosen.tolist()):
-        if len(unique) < len(held.functions) + SEARCHED:
+        if len(unique) < len(held.functions) + searched:
             unique.setdefault(others[place].summary, others[place])
     return list(unique.values())
 
