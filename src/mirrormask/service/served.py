@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ class PlainTexts:
     """
 
     def __init__(self, model: Any) -> None:
-        self._model, self._tokenizing = model, Tokenizing(model, enough=_ENOUGH)
+        self.model, self._tokenizing = model, Tokenizing(model, enough=_ENOUGH)
         self.budget = _SHARDS * token_budget(model.device)
 
     def rows(self, texts: Sequence[str]) -> Tokens:
@@ -46,7 +45,7 @@ class PlainTexts:
 
     def vectors(self, texts: Sequence[str], tokens: Tokens) -> Floats:
         """Return one vector for each text."""
-        return encode_tokens(self._model, tokens)
+        return encode_tokens(self.model, tokens)
 
 
 class Queries:
@@ -128,6 +127,7 @@ class Served:
         else:
             self._loaded = load(argument)
             self.encoder_name = name
+        self.texts = PlainTexts(self.model)  # how texts are encoded that are no queries of an index
 
     @property
     def model(self) -> Any:
@@ -139,11 +139,6 @@ class Served:
         """Return where the sentence encoder is."""
         return self._argument if self.generation is None else str(self.generation.index.encoder.folder)
 
-    @cached_property
-    def texts(self) -> PlainTexts:
-        """Return how texts are encoded that are no queries of an index."""
-        return PlainTexts(self.model)
-
     def refresh(self) -> None:
         """Open the index again if it was replaced; where that fails, the one that is open goes on."""
         if self.generation is None:
@@ -153,7 +148,8 @@ class Served:
                 return
             self.generation = Generation(open_index(self._argument, model=self._model), self.generation)
             self.encoder_name = _shown(self.generation.index.encoder.facts.name)
-            self.__dict__.pop("texts", None)
+            if self.texts.model is not self.model:
+                self.texts = PlainTexts(self.model)
         except (MirrormaskError, OSError) as error:
             if str(error) != self._told:  # once, however often it is tried
                 self.failures += 1
