@@ -256,7 +256,18 @@ class Server:
     """
 
     def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "mirrormask", "serve", *arguments, "--port", "0", "--json"]
+        command = [
+            sys.executable,
+            "-m",
+            "mirrormask",
+            "serve",
+            *arguments,
+            "--port",
+            "0",
+            "--json",
+            "--backend",
+            "torch",
+        ]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         said = ""
@@ -281,7 +292,8 @@ class Server:
         """Ask it to end and return its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        with self.process:  # its output is closed
+            return self.process.wait(60)
 
 
 async def killed_clients(port: int, count: int = 30) -> int:

@@ -54,3 +54,10 @@ def test_a_frame_cuts_the_text_and_never_itself() -> None:
     assert frame.around(np.array([1, 2, 3]), 5).tolist() == [101, 1, 2, 102, 103]
     assert frame.around(np.array([1]), 5).tolist() == [101, 1, 102, 103]
     assert frame.around(np.array([1]), 2).tolist() == [101, 102, 103]
+
+
+def test_few_rows_may_be_padded_a_little_to_save_a_forward() -> None:
+    lengths = np.array([20, 16, 12, 8, 4])
+    assert [shard.tolist() for shard in length_shards(lengths, 1000, tolerance=0.1)] == [[0], [1], [2], [3], [4]]
+    assert [shard.tolist() for shard in length_shards(lengths, 1000, tolerance=0.1, spare=12)] == [[0, 1, 2], [3, 4]]
+    assert [shard.tolist() for shard in length_shards(lengths, 40, tolerance=0.1, spare=99)] == [[0, 1], [2, 3, 4]]

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mirrormask.core.errors import ModelError
@@ -73,3 +74,16 @@ def test_a_column_that_was_not_read_before_its_files_went_is_asked_of_the_new_on
     found = asyncio.run(service.search(service.served[0], "the old baker", **options))
     service.close()
     assert len(found) == 7 and service.served[0].reloads == 1
+
+
+def test_another_backend_gives_the_same_and_is_told(copied: Path, sentences: list[str]) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    plain, quick = Served(str(copied), "mine"), Served(str(copied), "mine", backend="onnx")
+    assert plain.about()["backend"].startswith("torch") and "onnx" in quick.about()["backend"]
+    for kind in ("texts", "queries"):
+        one, other = (
+            own.vectors(sentences[:9], own.rows(sentences[:9]))
+            for own in (each.texts if kind == "texts" else each.generation.queries for each in (plain, quick))
+        )
+        assert np.abs(one - other).max() < 1e-3

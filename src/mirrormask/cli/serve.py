@@ -16,6 +16,9 @@ def serve(
     host: str = typer.Option("127.0.0.1", "--host", help="The address to listen on; 0.0.0.0 is every one there is."),
     port: int = typer.Option(8000, "--port", "-p", help="0 takes any that is free."),
     model: str = typer.Option(None, "--model", "-m", help="Where the index's encoder is, if it was moved."),
+    backend: str = typer.Option(
+        "auto", "--backend", help="What computes: torch, openvino, onnx; auto is the quickest that gives the same."
+    ),
     keys: Path = typer.Option(
         None, "--keys", help="A file with one API key a line. MIRRORMASK_API_KEYS in the environment holds some too."
     ),
@@ -54,17 +57,16 @@ def serve(
     with listen(host, port) as taken:  # before anything slow is imported
         if not is_loopback(host) and not known:
             output.say(f"Warning: everyone who reaches {host} may ask, since there are no keys. Give them with --keys.")
-        from mirrormask.models.exported import backend_of
         from mirrormask.service.answering import Service
         from mirrormask.service.app import make_app
         from mirrormask.service.served import open_all
 
-        served = open_all(what, model=model)
+        served = open_all(what, model=model, backend=backend)
         address = f"[{host}]" if ":" in host else host
         url = f"http://{address}:{taken.getsockname()[1]}"
         names = [each.name for each in served]
-        by = [backend_of(each.model) for each in served]
-        told = ", ".join(f"{name} (by {backend})" for name, backend in zip(names, by, strict=True))
+        by = [each.texts.backend for each in served]
+        told = ", ".join(f"{name} (by {which})" for name, which in zip(names, by, strict=True))
         output.result({"url": url, "served": names, "backends": by}, lambda: output.line(f"Serving {told} on {url}"))
         output.say(f"Search at {url}, the API at {url}/docs. Ctrl-C ends it.")
         service = Service(served, limits)

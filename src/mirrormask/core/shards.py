@@ -7,7 +7,12 @@ from numpy.typing import NDArray
 
 
 def length_shards(
-    lengths: NDArray[np.integer], token_budget: int, *, max_rows: int | None = None, tolerance: float = 1.0
+    lengths: NDArray[np.integer],
+    token_budget: int,
+    *,
+    max_rows: int | None = None,
+    tolerance: float = 1.0,
+    spare: int = 0,
 ) -> list[NDArray[np.int64]]:
     """Return row indices in shards of similar length, longest first, each of at most `token_budget` padded tokens.
 
@@ -19,6 +24,7 @@ def length_shards(
         token_budget: rows of a shard times its longest row; a single longer row still gets a shard of its own.
         max_rows: most rows in a shard.
         tolerance: how much longer than the shortest row of a shard its longest may be, as a fraction.
+        spare: tokens of padding that a shard may have all the same, where another forward would cost more.
 
     Example:
         >>> [shard.tolist() for shard in length_shards(np.array([4, 9, 4, 8]), token_budget=18)]
@@ -34,6 +40,8 @@ def length_shards(
             rows = min(rows, max_rows)
         candidates = order[start : start + rows]
         fits = longest <= lengths[candidates] * (1 + tolerance)
+        if spare:
+            fits |= np.cumsum(longest - lengths[candidates]) <= spare
         end = start + (len(candidates) if fits.all() else int(np.argmin(fits)))
         shards.append(order[start:end])
         start = end

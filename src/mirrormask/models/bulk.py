@@ -59,9 +59,16 @@ def tokenize(encoder: Any, texts: Sequence[str], *, max_length: int | None = Non
 
 
 def encode_tokens(
-    encoder: Any, tokens: Tokens, *, precision: str = "auto", progress: Progress | None = None
+    encoder: Any, tokens: Tokens, *, precision: str = "auto", progress: Progress | None = None, spare: int = 0
 ) -> NDArray[np.float32]:
     """Return the sentence vectors (n, d) of tokenized rows, in their order.
+
+    Args:
+        encoder: a SentenceTransformer.
+        tokens: from `tokenize`.
+        precision: `auto`, `fp32`, `bf16` or `fp16`.
+        progress: called with the number of texts just done.
+        spare: tokens of padding that are less than another forward, where there are few rows.
 
     Raises:
         ModelError: a vector has NaN or infinity in it.
@@ -75,7 +82,7 @@ def encode_tokens(
     encoder.eval()
     try:
         with torch.inference_mode(), chosen.autocast(device), varied_shapes():
-            for shard in length_shards(tokens.lengths, token_budget(device), tolerance=0.15):
+            for shard in length_shards(tokens.lengths, token_budget(device), tolerance=0.15, spare=spare):
                 ids, mask = tokens.padded(pad, shard)
                 features = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
                 out[shard] = encoder(features)["sentence_embedding"].float().cpu().numpy()

@@ -5,8 +5,8 @@
     GET  /health           {"status": "ok"}; 503 {"status": "ending"} while it ends
     GET  /metrics          for Prometheus, as text
     GET  /api/about        {"version", "served": [...], "compare", "probe", "limits", "keys"}; each served has name,
-                           kind (index or model), model, dimension, and an index documents, passages, generation, modes,
-                           map, duplicates, and columns: [{"name", "numeric", "different", "low", "high",
+                           kind (index or model), model, dimension, backend, and an index documents, passages, modes,
+                           generation, map, duplicates, and columns: [{"name", "numeric", "different", "low", "high",
                            "values": [{"value", "count", "where"}]}], `where` being the condition that asks for a value
     POST /api/search       {"query", "mode"?, "top"?, "where"?, "index"?} -> {"index", "query", "mode", "where", "hits"}
                            a hit: {"id", "score", "passage", "place": [begin, end], "matches": [[begin, end], ...] in

@@ -29,6 +29,7 @@ ABOUT: dict[str, Any] = {
             "kind": "index",
             "model": "mini-sentence",
             "dimension": 384,
+            "backend": "torch, fp32",
             "documents": 500,
             "passages": 620,
             "generation": "g000001",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mirrormask.core.batch import Tokens
 from mirrormask.core.errors import MirrormaskError
+from mirrormask.exporting.quickest import ENOUGH, quickest
 from mirrormask.models.bulk import Tokenizing, encode_tokens, token_budget
 from mirrormask.models.encoder import load
 from mirrormask.search.opening import is_index, open_index
@@ -24,7 +25,12 @@ from mirrormask.search.text_encoder import TextEncoder
 
 Floats = NDArray[np.float32]
 
+_WORDS = """how do i get my money back when the parcel was opened on its way and the shop near the station does not
+answer any letter although the clock that i bought there last winter has never told the right hour of the day"""
+_LENGTHS = (2, 4, 6, 8, 12, 16, 24, 32)
+_TRIED = [" ".join(_WORDS.split()[start : start + length]) for start in range(8) for length in _LENGTHS]
 _ENOUGH = 2_000  # tokens before the log says that the model does not know them: one odd request says little
+_SPARE = 32  # tokens whose computing costs about as much as beginning another forward
 _SHARDS = 2  # forwards' worth of tokens taken at once: more would let who comes next wait longer
 
 
@@ -33,10 +39,13 @@ class PlainTexts:
 
     Args:
         model: a SentenceTransformer.
+        backend: what computes, as for `quickest`.
     """
 
-    def __init__(self, model: Any) -> None:
-        self.model, self._tokenizing = model, Tokenizing(model, enough=_ENOUGH)
+    def __init__(self, model: Any, backend: str = "torch") -> None:
+        quick = quickest(model, _TRIED, ENOUGH, backend=backend)
+        self.model, self._quick, self.backend = model, quick.encoder, quick.backend
+        self._tokenizing = Tokenizing(quick.encoder, enough=_ENOUGH)
         self.budget = _SHARDS * token_budget(model.device)
 
     def rows(self, texts: Sequence[str]) -> Tokens:
@@ -45,7 +54,7 @@ class PlainTexts:
 
     def vectors(self, texts: Sequence[str], tokens: Tokens) -> Floats:
         """Return one vector for each text."""
-        return encode_tokens(self.model, tokens)
+        return encode_tokens(self._quick, tokens, spare=_SPARE)
 
 
 class Queries:
@@ -53,9 +62,11 @@ class Queries:
 
     Args:
         encoder: of the index.
+        backend: what computes, as for `quickest`.
     """
 
-    def __init__(self, encoder: TextEncoder) -> None:
+    def __init__(self, encoder: TextEncoder, backend: str = "torch") -> None:
+        encoder.pooled = quickest(encoder.pooled, _TRIED, ENOUGH, backend=backend).encoder
         self._encoder, self._tokenizing = encoder, Tokenizing(encoder.pooled, enough=_ENOUGH)
         self.budget = _SHARDS * token_budget(encoder.model.device)
 
@@ -67,7 +78,7 @@ class Queries:
         """Return one vector for each query."""
         if self._encoder.apart:
             return self._encoder.queries(texts)
-        return self._encoder.scaled(encode_tokens(self._encoder.pooled, tokens))
+        return self._encoder.scaled(encode_tokens(self._encoder.pooled, tokens, spare=_SPARE))
 
 
 class Generation:
@@ -76,14 +87,15 @@ class Generation:
     Args:
         index: opened.
         before: the generation that it follows, whose model it keeps where that is the same.
+        backend: what computes vectors of queries.
     """
 
-    def __init__(self, index: SearchIndex, before: Generation | None = None) -> None:
+    def __init__(self, index: SearchIndex, before: Generation | None = None, *, backend: str = "torch") -> None:
         self.index = index
         encoder = index.encoder
         if before is not None and before.index.encoder.facts.fingerprint == encoder.facts.fingerprint:
             encoder.model = before.index.encoder.model
-        self.queries, self.facets = Queries(encoder), index.facets()  # now, since its files may go
+        self.queries, self.facets = Queries(encoder, backend), index.facets()  # now, since its files may go
         self._made: dict[str, Future[Any]] = {}
         self._asking, self._making = threading.Lock(), threading.Lock()
 
@@ -113,21 +125,22 @@ class Served:
         argument: the folder of an index, or a model's name or folder.
         name: by which requests know it.
         model: where the index's encoder is, if it was moved.
+        backend: what computes: `torch`, `openvino`, `onnx`, or `auto`, the quickest that gives the same vectors.
     """
 
-    def __init__(self, argument: str, name: str, *, model: str | None = None) -> None:
+    def __init__(self, argument: str, name: str, *, model: str | None = None, backend: str = "torch") -> None:
         argument = argument if is_address(argument) else str(Path(argument).expanduser())
-        self.name, self._argument, self._model = name, argument, model
+        self.name, self._argument, self._model, self._backend = name, argument, model, backend
         self.generation: Generation | None = None
         self.reloads = self.failures = 0
         self._told = ""
         if is_index(argument):
-            self.generation = Generation(open_index(argument, model=model))
+            self.generation = Generation(open_index(argument, model=model), backend=backend)
             self.encoder_name = _shown(self.generation.index.encoder.facts.name)
         else:
             self._loaded = load(argument)
             self.encoder_name = name
-        self.texts = PlainTexts(self.model)  # how texts are encoded that are no queries of an index
+        self.texts = PlainTexts(self.model, backend)  # how texts are encoded that are no queries of an index
 
     @property
     def model(self) -> Any:
@@ -146,10 +159,11 @@ class Served:
         try:
             if not self.generation.index.changed():
                 return
-            self.generation = Generation(open_index(self._argument, model=self._model), self.generation)
+            opened = open_index(self._argument, model=self._model)
+            self.generation = Generation(opened, self.generation, backend=self._backend)
             self.encoder_name = _shown(self.generation.index.encoder.facts.name)
             if self.texts.model is not self.model:
-                self.texts = PlainTexts(self.model)
+                self.texts = PlainTexts(self.model, self._backend)
         except (MirrormaskError, OSError) as error:
             if str(error) != self._told:  # once, however often it is tried
                 self.failures += 1
@@ -166,6 +180,7 @@ class Served:
             "kind": "model" if self.generation is None else "index",
             "model": self.encoder_name,
             "dimension": int(self.model.get_embedding_dimension()),
+            "backend": self.texts.backend,
         }
         if self.generation is not None:
             record = self.generation.index.record
@@ -182,19 +197,21 @@ class Served:
         return {path: _shown(path) for path in paths}
 
 
-def open_all(arguments: Sequence[str], *, model: str | None = None) -> list[Served]:
+def open_all(arguments: Sequence[str], *, model: str | None = None, backend: str = "torch") -> list[Served]:
     """Open everything that is served, each under a name of its own.
 
     Args:
         arguments: folders of indexes, names or folders of models.
         model: where the encoder of the indexes is, if it was moved.
+        backend: what computes, as for `Served`.
     """
     names: list[str] = []
     for argument in arguments:
         own = _shown(argument)
         free = (own if number == 1 else f"{own}-{number}" for number in itertools.count(1))
         names.append(next(name for name in free if name not in names))
-    return [Served(argument, name, model=model) for argument, name in zip(arguments, names, strict=True)]
+    options: dict[str, Any] = {"model": model, "backend": backend}
+    return [Served(argument, name, **options) for argument, name in zip(arguments, names, strict=True)]
 
 
 def _shown(name: str) -> str:
