@@ -17,7 +17,7 @@ from mirrormask.methods import methods
 from mirrormask.models.training_heads import mlp
 from mirrormask.objectives.info_nce import InfoNCE
 from mirrormask.training.composed import Composition
-from mirrormask.views.other_template import OTHER, OtherTemplate
+from mirrormask.views.other_template import OtherTemplate
 
 # the published script of BERT-base
 _TRAINING: dict[str, Any] = {
@@ -30,7 +30,9 @@ _TRAINING: dict[str, Any] = {
 
 
 @methods.register("promptbert")
-def promptbert(temperature: float = 0.05, template: str = OTHER, denoise: bool = True) -> Composition:
+def promptbert(
+    temperature: float = 0.05, template: str = 'This sentence of "{text}" means [MASK].', denoise: bool = True
+) -> Composition:
     """Learn from two templates around a sentence, without labels.
 
     Args:
@@ -48,7 +50,9 @@ def promptbert(temperature: float = 0.05, template: str = OTHER, denoise: bool =
 
 
 @methods.register("promptbert-continuous")
-def promptbert_continuous(temperature: float = 0.05, template: str = OTHER, denoise: bool = True) -> Composition:
+def promptbert_continuous(
+    temperature: float = 0.05, template: str = 'This sentence of "{text}" means [MASK].', denoise: bool = True
+) -> Composition:
     """Learn the words of the first template too, as embeddings that begin as a hand-written template's.
 
     Args:

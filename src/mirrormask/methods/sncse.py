@@ -14,12 +14,16 @@ from mirrormask.models.training_heads import mlp
 from mirrormask.objectives.soft_negatives import SoftNegatives
 from mirrormask.training.composed import Composition
 from mirrormask.views.dropout import Dropout
-from mirrormask.views.other_template import OTHER, OtherTemplate
+from mirrormask.views.other_template import OtherTemplate
 
 
 @methods.register("sncse")
 def sncse(
-    temperature: float = 0.05, near: float = 0.1, far: float = 0.3, weight: float = 1e-3, template: str = OTHER
+    temperature: float = 0.05,
+    near: float = 0.1,
+    far: float = 0.3,
+    weight: float = 1e-3,
+    template: str = 'This sentence of "{text}" means [MASK].',
 ) -> Composition:
     """Learn from two templates, with negations as soft negatives.
 

@@ -83,7 +83,7 @@ class OtherTemplate(View):
         True
     """
 
-    def __init__(self, template: str = OTHER, denoise: bool = False) -> None:
+    def __init__(self, template: str = 'This sentence of "{text}" means [MASK].', denoise: bool = False) -> None:
         super().__init__()
         self.template = template
         self.denoise = denoise
