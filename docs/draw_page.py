@@ -32,7 +32,7 @@ def sections() -> Iterator[dict[str, Any]]:
             head, _, body = text.partition("\n")
             name = f"{path.relative_to(HERE).as_posix()}#{number}"
             if len(body.split()) > 25:
-                yield {"id": name, "title": head.lstrip("# "), "text": body[:1200], "part": part, "page": path.stem}
+                yield {"id": name, "title": head.lstrip("# "), "text": body[:800], "part": part, "page": path.stem}
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def main() -> None:
         command = [sys.executable, "-m", "mirrormask", "serve", str(index), "--port", "0", "--json"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
-            address = json.loads(server.stdout.readline())["url"]
+            address = json.loads("".join(iter(server.stdout.readline, "}\n")) + "}")["url"]
             browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
             page = browser.new_page(viewport={"width": 1180, "height": 760})
             page.goto(address)

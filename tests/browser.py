@@ -50,7 +50,7 @@ def opened(browser: Any, address: str, *, first: str = "", **options: Any) -> It
     context = browser.new_context(reduced_motion="reduce", **options)
     context.add_init_script(first or ";")
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)
     page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
     page.on("console", lambda said: wrong.append(f"console: {said.text}") if _is_error(said) else None)
     page.on("request", lambda asked: None if asked.url.startswith(home) else wrong.append(f"request: {asked.url}"))

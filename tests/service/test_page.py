@@ -241,7 +241,7 @@ def test_the_map_lights_what_was_found_and_leads_to_more_like_it(at: Open) -> No
     with at("#search?q=the+broken+clock") as page:
         first = ids(page)[0]
         page.get_by_role("button", name="On the map").first.click()
-        page.wait_for_selector(".map-tip.pinned", timeout=60_000)
+        page.wait_for_selector(".map-tip.pinned")
         assert first in page.inner_text(".map-tip footer")
         page.get_by_text("The best 10 hits for the broken clock").wait_for()
         assert page.locator(".map-list li").count() > 1
@@ -252,7 +252,7 @@ def test_the_map_lights_what_was_found_and_leads_to_more_like_it(at: Open) -> No
 
 def test_near_duplicates_are_shown_with_what_differs(at: Open) -> None:
     with at("#duplicates") as page:
-        page.wait_for_selector(".group", timeout=60_000)
+        page.wait_for_selector(".group")
         for more in page.locator(".group > .quiet").all():
             more.click()
         together = [set(each.locator(".id").all_inner_texts()) for each in page.locator(".group").all()]
@@ -313,7 +313,7 @@ def test_hostile_texts_are_read_and_not_run(at: Open) -> None:
 def test_a_phone_shows_it_all_without_scrolling_sideways(at: Open, place: str) -> None:
     with at(place, **PHONE) as page:
         page.wait_for_selector("main > section")
-        page.wait_for_selector(".asking, .working", state="detached", timeout=60_000)
+        page.wait_for_selector(".asking, .working", state="detached")
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
