@@ -117,6 +117,16 @@ def test_hits_come_as_one_types_and_the_address_says_what_was_asked(at: Open) ->
         page.wait_for_selector(".hit >> nth=29")
 
 
+def test_a_title_is_not_shown_twice_nor_the_empty_lines_after_it(at: Open) -> None:
+    hit = {"id": "a", "passage": "Rain\n\n  It rains.", "matches": [[0, 4], [11, 16]], "metadata": {"title": "Rain"}}
+    shown = """(hit) => import("/page/hits.js").then(({ parted }) => {
+        const { heading, passage } = parted(hit);
+        return [heading, passage].map((each) => [each.textContent, each.querySelector("mark").textContent]);
+    })"""
+    with at() as page:
+        assert page.evaluate(shown, hit) == [["Rain", "Rain"], ["It rains.", "rains"]]
+
+
 def test_an_answer_that_comes_too_late_is_not_shown(at: Open) -> None:
     with at() as page:
         failed: list[str] = []

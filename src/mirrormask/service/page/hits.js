@@ -41,7 +41,7 @@ const marked = (text, matches, from, to) => {
 };
 
 // A hit as its heading, its title or else its id, and its passage, both with the words of the query marked. A title that the
-// passage begins with is not shown twice.
+// passage begins with is not shown twice, nor are empty lines before the text.
 export const parted = (hit, most = SHOWN) => {
   const text = cut(hit.passage),
     matches = hit.matches ?? [],
@@ -49,8 +49,9 @@ export const parted = (hit, most = SHOWN) => {
     title = typeof given === "string" ? given.trim() : "";
   const long = Array.from(title).length,
     twice = title !== "" && text.length > long && hit.passage.startsWith(`${title}\n`);
-  const [from, to] = shownPart(text, twice ? long + 1 : 0, matches, most),
-    whole = twice ? long + 1 : 0;
+  const before = twice ? long : 0,
+    whole = before + text.slice(before).match(/^\s*/)[0].length;
+  const [from, to] = shownPart(text, whole, matches, most);
   const heading = make("bdi", {}, ...(twice ? marked(text, matches, 0, long) : [title || hit.id]));
   const passage = make(
     "p",
