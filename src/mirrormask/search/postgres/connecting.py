@@ -52,7 +52,12 @@ def connect(address: Address) -> Any:
     driver = psycopg()
     try:
         return driver.connect(
-            address.url, autocommit=True, connect_timeout=_WAIT, application_name="mirrormask", client_encoding="utf8"
+            address.url,
+            autocommit=True,
+            connect_timeout=_WAIT,
+            application_name="mirrormask",
+            client_encoding="utf8",
+            prepare_threshold=None,  # a plan that is kept knows neither how many are wanted nor how to search
         )
     except driver.Error as error:
         why = address.without_secrets(_first_line(error))

@@ -105,7 +105,10 @@ class State:
     @classmethod
     def read(cls, cursor: Any, tables: Tables) -> State:
         """Return what an index says."""
-        version, record, arrays = cursor.execute(f"SELECT version::text, record, arrays FROM {tables.index}").fetchone()
+        found = cursor.execute(f"SELECT version::text, record, arrays FROM {tables.index}").fetchone()
+        if found is None:  # its tables came after the moment that is looked at
+            raise DataError("Another index has taken the place of this one just now. Ask again.")
+        version, record, arrays = found
         with np.load(io.BytesIO(arrays)) if arrays else _nothing() as held:
             return cls(version, record, {name: held[name] for name in held})
 
