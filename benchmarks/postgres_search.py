@@ -45,6 +45,9 @@ class Drawn(TextEncoder):
         self.at += len(texts)
         return self.drawn[self.at - len(texts) : self.at]
 
+    def quickened(self, text: Any, rows: range) -> str:
+        return ""
+
 
 @contextmanager
 def started(given: str | None) -> Iterator[str]:
