@@ -66,6 +66,14 @@ def test_a_shard_that_kills_every_worker_is_named(engine: RayEngine, tmp_path: P
         list(RayEngine(workers=1).run([1], shards, make, tmp_path))
 
 
+def test_a_worker_that_fails_says_where(engine: RayEngine, tmp_path: Path) -> None:
+    def make() -> Callable[[TextShard], int]:
+        return lambda shard: 1 // shard.first
+
+    with pytest.raises(WorkerError, match=r"A worker failed at rows 0 to 1 of 1\.txt \(ZeroDivisionError: .*mend that"):
+        list(RayEngine(workers=1).run([1], shards, make, tmp_path))
+
+
 def test_vectors_are_the_same_to_the_byte_after_kills(
     engine: RayEngine,
     cli: Cli,

@@ -15,7 +15,7 @@ from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
 
 from mirrormask.core.engines import Make, Read
-from mirrormask.core.errors import MirrormaskError
+from mirrormask.core.errors import MirrormaskError, WorkerError
 from mirrormask.core.tries import begin_shard
 
 
@@ -78,6 +78,10 @@ class Worker:
             return _packed(None, done)
         except MirrormaskError as error:
             return _packed(type(error), str(error))
+        except Exception as error:  # whatever it is: it comes back in one sentence that says where
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            told = f"A worker failed at {content.place} ({why:.300}). What was done is kept: mend that, and go on."
+            return _packed(WorkerError, told)
 
 
 def _packed(kind: type[MirrormaskError] | None, content: Any) -> pa.Table:
