@@ -106,7 +106,8 @@ class Generation:
         """
         with self._asking:
             if name not in self._made or (self._made[name].done() and self._made[name].exception()):
-                self._made[name] = done = Future()
+                done: Future[Any] = Future()
+                self._made[name] = done
                 threading.Thread(target=self._make, args=(make, done), name=name, daemon=True).start()
             return self._made[name]
 
