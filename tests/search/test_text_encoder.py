@@ -76,3 +76,20 @@ def test_a_cross_encoder_orders_hits_anew(tiny_folder: Path, tmp_path: Path) -> 
     assert cross.reordered("bread", []) == []
     with pytest.raises(ModelError, match="gives 3 numbers for a query and a passage"):
         Reranker(str(tmp_path / "cross3")).reordered("bread", hits)
+
+
+def test_many_passages_are_encoded_by_the_quickest_backend(
+    tiny_folder: Path, sentences: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mirrormask.exporting import quickest
+
+    there = quickest.importlib.util.find_spec
+    monkeypatch.setattr(quickest.importlib.util, "find_spec", lambda name: None if name == "openvino" else there(name))
+    monkeypatch.setattr(quickest, "FASTER", 0.0)
+    encoder = TextEncoder.load(str(tiny_folder)).fitted(sentences[:100])
+    before = encoder.documents(sentences[:20])
+    assert encoder.quickened(sentences.__getitem__, range(50)).startswith("torch, ")
+    monkeypatch.setattr(quickest, "ENOUGH", 50)
+    assert encoder.quickened(sentences.__getitem__, range(50)).startswith("onnx, ")
+    assert encoder.pooled is not encoder.model
+    np.testing.assert_allclose(encoder.documents(sentences[:20]), before, atol=1e-4)
