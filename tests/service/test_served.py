@@ -81,9 +81,8 @@ def test_another_backend_gives_the_same_and_is_told(copied: Path, sentences: lis
     pytest.importorskip("onnxruntime")
     plain, quick = Served(str(copied), "mine"), Served(str(copied), "mine", backend="onnx")
     assert plain.about()["backend"].startswith("torch") and "onnx" in quick.about()["backend"]
-    for kind in ("texts", "queries"):
-        one, other = (
-            own.vectors(sentences[:9], own.rows(sentences[:9]))
-            for own in (each.texts if kind == "texts" else each.generation.queries for each in (plain, quick))
-        )
+    assert plain.generation is not None and quick.generation is not None
+    pairs: list[tuple[Any, Any]] = [(plain.texts, quick.texts), (plain.generation.queries, quick.generation.queries)]
+    for pair in pairs:
+        one, other = (own.vectors(sentences[:9], own.rows(sentences[:9])) for own in pair)
         assert np.abs(one - other).max() < 1e-3
