@@ -60,15 +60,23 @@ def test_the_page_of_transforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def lay(folder: Path, name: str, seed: int, score: float, **more: Any) -> None:
     tasks = ("stsb-dev", "course-dev", *bert_cf_page.TESTED)
-    record = {"row": name, "seed": seed, "temperature": 0.05, "steps": 9, "sts": dict.fromkeys(tasks, score)}
+    record = {
+        "row": name,
+        "seed": seed,
+        "temperature": 0.05,
+        "steps": 9,
+        "kept_step": 9,
+        "rate": 2e-5,
+        "sts": dict.fromkeys(tasks, score),
+    }
     record |= {"alignment": 0.4, "uniformity": -2.0, "pairs": {"alike": 2, "all": 5}, "sts13_histogram": [0, 3, 1, 0]}
     (folder / f"{name}-{seed}.json").write_text(json.dumps({**record, **more}))
 
 
 def test_the_page_of_bert_cf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for temperature, score in ((0.05, 60.0), (0.1, 61.0)):
-        lay(tmp_path, f"temperature-{temperature}", 1, score, temperature=temperature)
-    assert bert_cf_runs.chosen_temperature(tmp_path) == 0.1
+        lay(tmp_path, f"search-{temperature}-2e-05", 1, score, temperature=temperature, rate=2e-5)
+    assert bert_cf_runs.chosen(tmp_path) == (0.1, 2e-5)
     lay(tmp_path, "untrained", 0, 50.0, cosines={"sts13": [0.1, 0.2, 0.3, 0.9]})
     for number, row in enumerate(bert_cf_runs.ROWS):
         for seed in range(1, 11):
@@ -87,7 +95,7 @@ def test_the_page_of_bert_cf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     text = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert "Over 10 paired seeds BERT-CF is +2.00 points from the best of its parts" in text
     assert "(sign flips p = 0.002): it is at least as good" in text
-    assert "60.0 at 0.05, 61.0 at 0.1" in text
+    assert "60.0 at 0.05 and 2e-05, 61.0 at 0.1 and 2e-05" in text
     assert "| BERT-CF − Mirror | +2.00 | 0.002 | +2.00 | 0.002 | 10 |" in text
     assert "| 0 | 5.0 | 0.10 | 0.90 | " in text
     assert (tmp_path / "bert-cf-figure-3.svg").is_file()

@@ -19,9 +19,9 @@ from mirrormask.models.pooling import PoolingModules, poolings
 TEXTS = ["the old baker paints a wooden boat.", "a quiet child", "my neighbor forgets the long letter every winter."]
 
 
-def test_there_are_ten_poolings() -> None:
+def test_there_are_eleven_poolings() -> None:
     expected = {"cls", "cls-mlp", "cls-mlp-kept", "mean", "max", "first-last", "first-last-embeddings", "last-2"}
-    assert set(poolings.names()) == expected | {"mask-prompt", "mean-padded"}
+    assert set(poolings.names()) == expected | {"mask-prompt", "mean-padded", "soft-prompt"}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from mirrormask.models.model_files import (
     EXPORT,
     FACTS,
     HEAD,
+    PROMPT,
     modules_of,
     opens_plainly,
     readable,
@@ -120,6 +121,7 @@ def _parameters(inside: Path, later: list[Path]) -> int | None:
     words = next((name for name in shapes if "embeddings." in name), "")
     prefix = words[: words.index("embeddings.")] if words else ""  # "bert." where a head lies in the same file
     own = [size for name, size in shapes.items() if name.startswith(prefix) and not _unused(name, prefix)]
+    own += [size for name, size in weight_shapes(inside, PROMPT).items() if name not in shapes]
     own += [size for folder in later if folder != inside for size in weight_shapes(folder).values()]
     return sum(math.prod(size) for size in own)
 

@@ -18,6 +18,9 @@ FACTS, HEAD = "mirrormask.json", "lm_head.safetensors"
 EXPORT = "export.json"
 """The file that says how an exported encoder is run; what torch would need is not beside it."""
 
+PROMPT = "soft_prompt.safetensors"
+"""The file that holds the learned words of a template, beside the transformer that sees them."""
+
 MODULES = "modules.json"
 """The list of a sentence encoder's modules."""
 
@@ -68,10 +71,15 @@ def weight_files(folder: Path) -> list[Path]:
     return [folder / WHOLE] if (folder / WHOLE).is_file() else []
 
 
-def weight_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shape of every weight of a model; only the heads of its files are read."""
+def weight_shapes(folder: Path, *beside: str) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every weight of a model; only the heads of its files are read.
+
+    Args:
+        folder: of the model.
+        beside: names of further files that may lie there.
+    """
     found: dict[str, tuple[int, ...]] = {}
-    for file in weight_files(folder):
+    for file in [*weight_files(folder), *(folder / name for name in beside if (folder / name).is_file())]:
         with safe_open(file, framework="np") as stored:
             found |= {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
     return found

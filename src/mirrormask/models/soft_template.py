@@ -19,9 +19,8 @@ from transformers.utils.hub import cached_file
 
 from mirrormask.core.errors import ModelError
 from mirrormask.models.mask_prompt import TEMPLATE, PromptedTransformer
+from mirrormask.models.model_files import PROMPT
 from mirrormask.models.soft_prompt import SoftPrompt
-
-FILE = "soft_prompt.safetensors"
 
 
 class SoftPromptedTransformer(PromptedTransformer):
@@ -78,14 +77,14 @@ class SoftPromptedTransformer(PromptedTransformer):
         """Save the transformer, and the learned embeddings beside it."""
         super().save(output_path, *args, **kwargs)
         values = self.prompt().detach().cpu().contiguous()
-        save_file({"embeddings": values}, Path(output_path) / FILE)
+        save_file({"embeddings": values}, Path(output_path) / PROMPT)
 
 
 def _kept(name: str, words: Tensor) -> Tensor:
     """Return the learned embeddings that were saved with a model, or those of the words where none were."""
     kept = cached_file(
         name,
-        FILE,
+        PROMPT,
         _raise_exceptions_for_missing_entries=False,
         _raise_exceptions_for_connection_errors=False,
     )
@@ -94,7 +93,7 @@ def _kept(name: str, words: Tensor) -> Tensor:
     learned = load_file(kept)["embeddings"]
     if learned.shape != words.shape:
         raise ModelError(
-            f"{FILE} of {name} holds {tuple(learned.shape)} numbers, and the words of its template take "
+            f"{PROMPT} of {name} holds {tuple(learned.shape)} numbers, and the words of its template take "
             f"{tuple(words.shape)}. Open it with the template it was trained with."
         )
     return learned
