@@ -39,7 +39,7 @@ from mirrormask.runs.runner import run_recipe
 
 RECIPES = Path(__file__).parents[1] / "recipes" / "family"
 DEV, STS = "stsb-dev", ("sts12", "sts13", "sts14", "sts15", "stsb")
-RATES, TRIED, SEEDS = (3e-5, 1e-4, 3e-4), (1, 2), tuple(range(11, 21))
+RATES, TRIED, SEEDS = (1e-5, 3e-5, 1e-4), (1, 2), tuple(range(11, 21))
 """Rates of every recipe, the seeds they are tried with, and the seeds of the table."""
 
 BASELINES = ("start", "words-plain", "words-sif", "words-idf")
