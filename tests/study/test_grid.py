@@ -82,7 +82,8 @@ def test_runs_are_made_once_and_scored(recipe: Callable[..., Recipe], tmp_path: 
         assert {"model", "run.json", "metrics.jsonl", "pairs.safetensors"} <= {p.name for p in each.folder.iterdir()}
         logged = [json.loads(line) for line in (each.folder / "metrics.jsonl").read_text().splitlines()]
         assert all("positive_cosine" in row for row in logged if not row.get("evaluation"))
-    assert made[1].scores["parts"]["negatives"] == {"type": "MemoryBank", "size": 0, "momentum": 0.0}
+    bank = {"type": "MemoryBank", "size": 0, "momentum": 0.0, "slow_head": True}
+    assert made[1].scores["parts"]["negatives"] == bank
     before = (made[0].folder / "scores.json").stat().st_mtime_ns
     again = list(run_grid(plan_runs(rows, [1, 2, 3], out)))
     assert [each.status for each in again] == ["found"] * 4 + ["done"] * 2
