@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from mirrormask.core.errors import DataError
 from mirrormask.core.seeding import generator
 from mirrormask.search.asked import Passages
+from mirrormask.search.beginning import Progress
 from mirrormask.search.documents import Reading, Source
 from mirrormask.search.facets import facet
 from mirrormask.search.generations import stamp
 from mirrormask.search.held import Held
-from mirrormask.search.indexing import Opened, Progress, build_index, delete_documents
+from mirrormask.search.indexing import Opened, build_index, delete_documents
 from mirrormask.search.library import digest
 from mirrormask.search.searching import SearchIndex
 from mirrormask.search.storing import Storing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from mirrormask.core.errors import DataError, MirrormaskError, TrainingError
 from mirrormask.core.overwriting import spare_inputs
 from mirrormask.core.wording import counted
 from mirrormask.data.text.origin import paths_in
-from mirrormask.data.text.sentences import count_words
 from mirrormask.models.names import DEFAULT_START
 from mirrormask.search.analysis import Analyzer
+from mirrormask.search.beginning import JUDGED, Progress, check_same, nothing_in, words_for
 from mirrormask.search.bm25 import BM25
 from mirrormask.search.dense import Dense, DenseWriter, linked
 from mirrormask.search.documents import Document, Reading, Source, read_documents
@@ -32,16 +32,9 @@ from mirrormask.search.storing import Storing
 from mirrormask.search.text_encoder import TextEncoder
 from mirrormask.search.token_weights import SAMPLE
 
-Progress = Callable[[str, int, int | None], None]
-"""Called with a stage, how much of it was just done, and how much it is, where that is known."""
-
-JUDGED = 200
-"""Documents by which tokens of a word are counted."""
-
 LIBRARY, DENSE, WORDS, DEAD, WEIGHTS = "library", "dense", "words", "dead.npy", "weights.npy"
 
 _GONE = 0.2  # share of passages that may be marked as deleted before everything is written anew
-_TOKENS = 256  # of a passage at most, however much an encoder reads: longer ones say too much at once
 _BLOCK = 4096  # passages encoded between two reports
 _PARTS = 8  # of the words at most, each from one addition
 
@@ -97,31 +90,6 @@ def build_index(
         stem = Analyzer.for_texts(document.text for document in first).stem
         writer = _Writing(out, encoder, cutting, storing=storing or Storing(), stem=stem, engine=engine)
         return writer.write(itertools.chain(first, documents), reading, progress)
-
-
-def check_same(out: Any, made_with: dict[str, Any], storing: Storing | None, given: dict[str, Any]) -> None:
-    """Refuse what an index that is there cannot be added to with.
-
-    Args:
-        out: where it is.
-        made_with: its record.
-        storing: how vectors are to be kept, where that was said.
-        given: options by name, None where they were not given.
-    """
-    made: dict[str, Any] = {
-        "tokens": "equal",
-        **made_with["encoder"],
-        "passage_words": made_with["passages"]["words"],
-    }
-    made |= {"vectors": made_with["vectors"]["kind"], "dimensions": made_with["vectors"]["dimensions"]}
-    if storing is not None:
-        given = {**given, "vectors": storing.kind, "dimensions": storing.dimensions}
-    for name, value in given.items():
-        if value is not None and value != made[name]:
-            option = "--" + name.replace("_", "-")
-            raise MirrormaskError(
-                f"{out} was made with {option} {made[name]!r}, not {value!r}. Leave it out, or begin with --anew."
-            )
 
 
 def delete_documents(out: Path, ids: Sequence[str], progress: Progress | None = None) -> dict[str, Any]:
@@ -395,21 +363,3 @@ def _record(
 
 def _share(dead: NDArray[np.bool_], library: Library) -> float:
     return float(dead[library.owners].mean()) if len(library.owners) else 0.0
-
-
-def words_for(encoder: TextEncoder, documents: Sequence[Document]) -> int:
-    """Return how many words of such documents fill what the encoder reads, its prompt left out."""
-    texts = [document.text[:2000] for document in documents]
-    tokens = sum(
-        len(row) for row in encoder.model.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
-    )
-    each = max(1.0, tokens / max(1, sum(map(count_words, texts))))
-    prompt = len(encoder.model.tokenizer(encoder.facts.document_prompt or "", add_special_tokens=False)["input_ids"])
-    room = min(_TOKENS, encoder.facts.length) - 2 - prompt
-    return max(8, int(0.95 * room / each))
-
-
-def nothing_in(source: Any, reading: Reading) -> DataError:
-    """Return the sentence for a source without a text."""
-    left = f" ({'; '.join(reading.sentences())})" if reading.sentences() else ""
-    return DataError(f"{source if isinstance(source, (str, Path)) else 'The source'} holds no text to index{left}.")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from mirrormask.search.analysis import Analyzer
+from mirrormask.search.beginning import Progress
 from mirrormask.search.documents import Document
-from mirrormask.search.indexing import Progress
 from mirrormask.search.library import content_of, digest, titled
 from mirrormask.search.postgres.conditions import numbers_of
 from mirrormask.search.postgres.index_tables import State, Tables

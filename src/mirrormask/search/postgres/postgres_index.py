@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mirrormask.core.seeding import generator
+from mirrormask.search.beginning import Progress
 from mirrormask.search.documents import Reading, Source
 from mirrormask.search.facets import facet
-from mirrormask.search.indexing import Progress
 from mirrormask.search.library import digest
 from mirrormask.search.metadata import column_of
 from mirrormask.search.postgres.address import Address, read_address

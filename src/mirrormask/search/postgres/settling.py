@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mirrormask.search.beginning import Progress
 from mirrormask.search.dense import EXACT, moments_of
 from mirrormask.search.fusion import concentration
-from mirrormask.search.indexing import Progress
 from mirrormask.search.postgres.batches import PART, POSTINGS
 from mirrormask.search.postgres.connecting import psycopg
 from mirrormask.search.postgres.index_tables import State, Tables

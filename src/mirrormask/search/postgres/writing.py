@@ -16,8 +16,8 @@ from mirrormask.core.errors import DataError, MirrormaskError
 from mirrormask.core.wording import counted
 from mirrormask.models.names import DEFAULT_START
 from mirrormask.search.analysis import Analyzer
+from mirrormask.search.beginning import JUDGED, Progress, check_same, nothing_in, words_for
 from mirrormask.search.documents import Document, Reading, Source, read_documents
-from mirrormask.search.indexing import JUDGED, Progress, check_same, nothing_in, words_for
 from mirrormask.search.library import LibraryWriter
 from mirrormask.search.passages import Cutting, cut
 from mirrormask.search.postgres.address import Address
