@@ -18,6 +18,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from mirrormask.core.batch import Frame
+from mirrormask.core.errors import ModelError
 from mirrormask.models.fingerprint import fingerprint
 from mirrormask.models.runtimes import ExportPlan, open_runtime
 
@@ -87,7 +88,7 @@ class ExportedGraph(InputModule):
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
         """Refuse: what runs is not what torch could write."""
-        raise NotImplementedError("An exported encoder is copied, not saved.")
+        raise ModelError("An exported encoder cannot be saved anew. Copy its folder, or export again.")
 
 
 class StaticVectors(StaticEmbedding):

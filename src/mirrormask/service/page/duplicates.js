@@ -1,6 +1,6 @@
 // Documents that say the same, in groups; what differs from the first of a group is underlined.
 import { ask } from "./api.js";
-import { button, counted, number, percent, stateOf, working } from "./hits.js";
+import { button, counted, failed, number, percent, stateOf, working } from "./hits.js";
 import { make } from "./map.js";
 
 const SHOWN = 50,
@@ -137,7 +137,7 @@ export const duplicatesView = (page) => {
       groups = await ask(`duplicates?index=${encodeURIComponent(page.served.name)}`);
       draw(groups);
     } catch (error) {
-      root.replaceChildren(stateOf("That did not work", error.message, button("Try again", run, { class: "main" })));
+      root.replaceChildren(failed(error, run));
       page.say(error.message);
     }
   };

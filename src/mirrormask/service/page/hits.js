@@ -102,5 +102,7 @@ export const button = (label, run, given = {}) => {
 // What a view says when there is nothing to show, or something is wrong.
 export const stateOf = (title, told, ...more) =>
   make("div", { class: "state" }, make("h2", {}, title), ...(told ? [make("p", {}, told)] : []), ...more);
+export const failed = (error, again) =>
+  stateOf("That did not work", error.message, button("Try again", again, { class: "main" }));
 export const working = (told) =>
   make("div", { class: "state working" }, make("span", { class: "turning", "aria-hidden": "true" }), make("p", {}, told));

@@ -1,7 +1,7 @@
 // What a model's masks say about one sentence: how much each word matters to each other one, and the trees in that.
 import { ask, latest } from "./api.js";
 import { heatTable } from "./heat.js";
-import { button, stateOf, working } from "./hits.js";
+import { button, failed, stateOf, working } from "./hits.js";
 import { make } from "./map.js";
 import { arcs, phrases } from "./trees.js";
 
@@ -98,20 +98,11 @@ export const probeView = (page) => {
       const found = await only((signal) => ask("probe", { sentence: text }, signal));
       if (found) draw(found);
     } catch (error) {
-      out.replaceChildren(
-        stateOf(
-          "That did not work",
-          error.message,
-          button(
-            "Try again",
-            () => {
-              asked = null;
-              run();
-            },
-            { class: "main" },
-          ),
-        ),
-      );
+      const again = () => {
+        asked = null;
+        run();
+      };
+      out.replaceChildren(failed(error, again));
       page.say(error.message);
     }
   };

@@ -1,7 +1,7 @@
 // How alike some texts are to the encoder, each with each.
 import { ask, latest } from "./api.js";
 import { heatTable } from "./heat.js";
-import { button, stateOf, working } from "./hits.js";
+import { failed, stateOf, working } from "./hits.js";
 import { make } from "./map.js";
 
 const MOST = 20;
@@ -69,20 +69,11 @@ export const similarityView = (page) => {
       );
       page.say("The texts were compared");
     } catch (error) {
-      out.replaceChildren(
-        stateOf(
-          "That did not work",
-          error.message,
-          button(
-            "Try again",
-            () => {
-              asked = null;
-              run();
-            },
-            { class: "main" },
-          ),
-        ),
-      );
+      const again = () => {
+        asked = null;
+        run();
+      };
+      out.replaceChildren(failed(error, again));
       page.say(error.message);
     }
   };
